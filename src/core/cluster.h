@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster.h - nodes, their devices, and who holds which.
+ *
+ * A device is free, held by one job, or gone (its node is lost); nothing else. A job's
+ * hold has two flags: HOLD_NOW, processes of its live incarnation may use the device;
+ * HOLD_NEXT, its next incarnation will. A device is released only when both are cleared,
+ * and HOLD_NOW is cleared only by a confirmed exit or a lost node. Invariant, checked
+ * after every step: held + free + gone = total. */
+#ifndef CORE_CLUSTER_H
+#define CORE_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/units.h"
+#include "core/limits.h"
+
+enum node_state { NODE_UP, NODE_LOST, NODE_STATE_MAX };
+
+struct node {
+    uint32_t index;  /* position in the cluster's table; given by the core */
+    int32_t devices; /* how many it has */
+    int32_t first;   /* index of its first device; given by the core */
+    enum node_state state;
+    usec_t since_us;
+    char name[NAME_MAX_BYTES];
+    char device_type[NAME_MAX_BYTES];
+};
+
+enum { HOLD_NOW = 1, HOLD_NEXT = 2 };
+
+/* The devices first .. first + count - 1 are held by `job` with `flags`; job 0: free. */
+struct hold {
+    int32_t first;
+    int32_t count;
+    uint32_t job;
+    uint32_t flags;
+};
+
+struct device {
+    uint32_t node;
+    uint32_t job; /* 0: free */
+    uint32_t flags;
+};
+
+struct cluster {
+    struct node *nodes;
+    int32_t n_nodes;
+    size_t cap_nodes;
+    struct device *devices;
+    int32_t n_devices;
+    size_t cap_devices;
+};
+
+struct cluster_count {
+    int32_t total;
+    int32_t held; /* on nodes that are up */
+    int32_t free;
+    int32_t gone;
+};
+
+void cluster_init(struct cluster *c);
+void cluster_release(struct cluster *c);
+
+/* Adds the node at index n_nodes, or replaces the record of a known one (its number of
+ * devices must be the same). Returns 0 or E_NOMEM. */
+int cluster_put_node(struct cluster *c, const struct node *node);
+/* The range must exist. */
+void cluster_put_hold(struct cluster *c, const struct hold *hold);
+
+const struct node *cluster_find_node(const struct cluster *c, const char *name);
+struct cluster_count cluster_count(const struct cluster *c);
+/* Devices on nodes that are up and of this type ("" is any). */
+int32_t cluster_capacity(const struct cluster *c, const char *device_type);
+/* Devices of all nodes, lost ones too: what a submit is judged against. */
+int32_t cluster_configured(const struct cluster *c, const char *device_type);
+/* Devices that the job holds with any of the flags. */
+int32_t cluster_held(const struct cluster *c, uint32_t job, uint32_t flags);
+
+#endif
