@@ -14,6 +14,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$build/corpus/$name" "$build/crash"
 seeds=()
 [ -d "$root/test/fuzz/corpus/$name" ] && seeds=("$root/test/fuzz/corpus/$name")
-exec "$build/test/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+# libFuzzer's own status for a crash is 77, which says "skipped" everywhere else.
+exec "$build/test/fuzz/$target" -error_exitcode=1 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -print_final_stats=1 -artifact_prefix="$build/crash/$name-" \
     "$build/corpus/$name" "${seeds[@]}"

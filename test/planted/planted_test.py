@@ -4,6 +4,7 @@
 
 Prints TAP. A sin counts as found only if the check fails *and* says the expected words."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -13,6 +14,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TOOLS = ROOT / "tools"
+sys.path.insert(0, str(TOOLS))
+import gate  # noqa: E402 - the options that sanitizers get
+
 COMPILERS = ("gcc", "clang-14")
 WARNINGS = (TOOLS / "warnings.txt").read_text().split()
 FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
@@ -24,7 +28,8 @@ results = []
 def run(*command):
     """(exit status, everything it said)."""
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, cwd=ROOT,
-                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False)
+                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False,
+                          env={**os.environ, **gate.SANITIZERS})
     return done.returncode, done.stdout.decode(errors="replace")
 
 
@@ -154,6 +159,45 @@ def test_manual_pages():
     passes("manual: a clean page", lint, HERE / "man/clean.1")
 
 
+def test_digests(scratch):
+    check = TOOLS / "check_digests.sh"
+    builds = [scratch / "a", scratch / "b"]
+    for build in builds:
+        build.mkdir()
+        (build / "runs").touch()
+    finds("digests: a build that decides otherwise", [r"digests differ", "> story b"],
+          check, HERE / "digests/sin_build.sh", *builds)
+    finds("digests: a second run that decides otherwise", [r"digests differ", "> story 1"],
+          check, HERE / "digests/sin_again.sh", builds[0])
+    passes("digests: equal ones", check, HERE / "digests/clean.sh", *builds)
+
+
+def test_fuzz(scratch):
+    (scratch / "test/fuzz").mkdir(parents=True)
+    for name in ("sin", "clean"):
+        subprocess.run(["clang-14", "-g", "-fsanitize=fuzzer,address,undefined",
+                        HERE / f"fuzz/{name}.c", "-o", scratch / f"test/fuzz/{name}_fuzz"],
+                       check=True)
+    finds("fuzz: a write past the end", ["index 4 out of bounds", "sin-crash-"],
+          TOOLS / "fuzz.sh", scratch, "sin_fuzz", 10)
+    passes("fuzz: a clean target", TOOLS / "fuzz.sh", scratch, "clean_fuzz", 1)
+
+
+def test_sanitizers(scratch):
+    build = ["-g", "-O1", "-pthread", "-w", "-o", scratch / "program"]
+    cases = (("heap", "gcc", "address,undefined", "heap-use-after-free"),
+             ("leak", "gcc", "address,undefined", "detected memory leaks"),
+             ("overflow", "gcc", "address,undefined", "signed integer overflow"),
+             ("race", "clang-14", "thread", "data race"))
+    for name, compiler, kind, words in cases:
+        subprocess.run([compiler, f"-fsanitize={kind}", HERE / f"sanitizers/sin_{name}.c",
+                        *build], check=True)
+        finds(f"sanitizers: {name}", [words], scratch / "program")
+        subprocess.run([compiler, f"-fsanitize={kind}", HERE / "sanitizers/clean.c", *build],
+                       check=True)
+        passes(f"sanitizers: a clean program under {kind}", scratch / "program")
+
+
 def test_tally():
     tally = TOOLS / "tally.py"
     finds("tally: a failed subtest", [r"FAILED base/x_test: bad\n +# 0x1 != 0x2",
@@ -180,6 +224,9 @@ def main():
         test_compiler_flags(scratch)
         test_function_size(scratch)
         test_manual_pages()
+        test_digests(scratch)
+        test_fuzz(scratch)
+        test_sanitizers(scratch)
         test_tally()
     print(f"1..{len(results)}")
     for number, (name, is_good, output) in enumerate(results, 1):
