@@ -26,14 +26,35 @@ static int broken(struct err *err, const struct job *job, const char *what)
                    job_state_name(job->run.state), what);
 }
 
+/* The cluster keeps its counts in step; here they are counted anew. */
+static int check_counts(const struct cluster *c, struct err *err)
+{
+    struct cluster_count kept = cluster_count(c);
+    struct cluster_count seen = {.total = c->n_devices};
+
+    for (int32_t i = 0; i < c->n_devices; i++) {
+        bool is_gone = c->nodes[c->devices[i].node].state == NODE_LOST;
+
+        seen.gone += is_gone;
+        seen.free += !is_gone && c->devices[i].job == 0;
+        seen.held += !is_gone && c->devices[i].job != 0;
+    }
+    if (seen.held + seen.free + seen.gone != seen.total || kept.held != seen.held ||
+        kept.free != seen.free || kept.gone != seen.gone || kept.total != seen.total)
+        return err_set(err, E_CORRUPT,
+                       "%d held + %d free + %d gone of %d were counted, "
+                       "%d + %d + %d of %d are in the books",
+                       seen.held, seen.free, seen.gone, seen.total, kept.held, kept.free,
+                       kept.gone, kept.total);
+    return 0;
+}
+
 static int check_devices(const struct core *core, struct err *err)
 {
     const struct cluster *c = core_cluster(core);
-    struct cluster_count n = cluster_count(c);
 
-    if (n.held + n.free + n.gone != n.total)
-        return err_set(err, E_CORRUPT, "%d held + %d free + %d gone is not %d", n.held,
-                       n.free, n.gone, n.total);
+    if (check_counts(c, err) < 0)
+        return E_CORRUPT;
     for (int32_t i = 0; i < c->n_devices; i++) {
         const struct device *d = &c->devices[i];
         const struct job *job = d->job ? core_find_job(core, d->job) : NULL;
