@@ -152,6 +152,12 @@ int decide_update(struct draft *d, const struct event *event, struct err *err)
     if (rc < 0)
         return rc;
     draft_put_spec(d, &spec);
+    if (spec.retries != job->spec.retries) {
+        struct job_run run = job->run;
+
+        run.retries_left = i32_max(0, run.retries_left + spec.retries - job->spec.retries);
+        draft_put_run(d, &run);
+    }
     d->globals.needs_plan = true;
     return 0;
 }

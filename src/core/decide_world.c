@@ -92,7 +92,7 @@ static enum job_state goal_after(struct draft *d, struct job_run *run,
                                  const struct event *event, char why[REASON_MAX_BYTES])
 {
     const struct job *job = core_find_job(d->core, run->id);
-    int32_t tries = job->spec.retries - run->retries_left;
+    int32_t tries = i32_max(0, job->spec.retries - run->retries_left);
     bool is_fault_of_ours = event->cause == JOB_CAUSE_NODE_LOST ||
                             event->cause == JOB_CAUSE_LOST || run->is_broken;
 
