@@ -169,7 +169,7 @@ static void solving_equals_the_recurrence_of_the_paper(void **state)
         struct case_answer expected;
         struct alloc_result result;
 
-        alloc_case_random(&problem, &rng, i % CASE_SHAPE_MAX, &range);
+        alloc_case_random(&problem, &rng, (enum case_shape)(i % CASE_SHAPE_MAX), &range);
         expected = alloc_case_recurrence(&problem.problem);
         assert_int_equal(solve(&problem.problem, &result) == 0, expected.is_feasible);
         if (!expected.is_feasible)
@@ -192,7 +192,7 @@ static void the_order_of_rows_leaves_the_objective_unchanged(void **state)
         struct alloc_result before, after;
         int32_t n;
 
-        alloc_case_random(&problem, &rng, i % CASE_SHAPE_MAX, &range);
+        alloc_case_random(&problem, &rng, (enum case_shape)(i % CASE_SHAPE_MAX), &range);
         n = problem.problem.n_rows;
         if (solve(&problem.problem, &before) < 0)
             continue;
@@ -219,7 +219,7 @@ static void more_devices_never_lower_the_objective(void **state)
         struct alloc_result result;
         int64_t last = INT64_MIN;
 
-        alloc_case_random(&problem, &rng, i % CASE_SHAPE_MAX, &range);
+        alloc_case_random(&problem, &rng, (enum case_shape)(i % CASE_SHAPE_MAX), &range);
         for (int32_t k = 0; k <= 130; k++) {
             problem.problem.devices = k;
             if (solve(&problem.problem, &result) < 0) {
@@ -390,7 +390,7 @@ static void used_scratch_gives_the_answer_of_fresh_scratch(void **state)
         int rc;
 
         range.rows = (int32_t)rng_below(&rng, 60);
-        alloc_case_random(&problem, &rng, i % CASE_SHAPE_MAX, &range);
+        alloc_case_random(&problem, &rng, (enum case_shape)(i % CASE_SHAPE_MAX), &range);
         alloc_scratch_init(&fresh);
         memset(&cold, 0, sizeof cold);
         memset(&warm, 0, sizeof warm);
