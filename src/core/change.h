@@ -7,6 +7,7 @@
 #ifndef CORE_CHANGE_H
 #define CORE_CHANGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ struct globals {
     usec_t now_us;       /* time of the newest event; never decreases */
     usec_t planned_us;   /* time of the newest plan */
     usec_t plan_wake_us; /* a held-back move may become right then; USEC_NEVER: none */
+    usec_t confirm_until_us; /* jobs that are unconfirmed then are lost; 0: none are */
+    usec_t since_us;         /* time of the first event */
     bool needs_plan;
     int64_t plans;
     int64_t arrivals; /* counted since the start, for the mean time between events */

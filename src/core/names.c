@@ -33,8 +33,8 @@ NAME_FUNCTION(config_admission_name, config_admission, CONFIG_ADMISSION_MAX, "qu
 NAME_FUNCTION(config_scaler_name, config_scaler, CONFIG_SCALER_MAX, "payback", "none")
 NAME_FUNCTION(event_kind_name, event_kind, EVENT_KIND_MAX, "config", "node-up",
               "node-lost", "submit", "update", "cancel", "pause", "resume", "started",
-              "saved", "save-failed", "exit", "perf", "model", "stall", "daemon-start",
-              "adopted", "wake", "plan")
+              "saved", "save-failed", "exit", "perf", "model", "daemon-start", "adopted",
+              "wake", "plan")
 NAME_FUNCTION(change_kind_name, change_kind, CHANGE_KIND_MAX, "globals", "config", "node",
               "hold", "spec", "model", "run")
 NAME_FUNCTION(duty_kind_name, duty_kind, DUTY_KIND_MAX, "none", "start", "save", "stop",
