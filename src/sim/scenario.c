@@ -6,7 +6,6 @@
  * below its minimum, say) is read without complaint: the refusal belongs to the story. */
 #include "sim/scenario.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -74,7 +73,7 @@ struct scn_job *scenario_add_job(struct scenario *scn)
     job->spec.grace_us = 30 * USEC_PER_SEC;
     job->device_us = USEC_PER_HOUR;
     job->is_known = true;
-    job->save_every_us = 10 * USEC_PER_MIN;
+    job->save_every_us = -1;
     job->truth = (struct perf_model){
         .source = MODEL_STATED,
         .n_proc = 2,

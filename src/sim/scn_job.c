@@ -342,9 +342,11 @@ int scn_read_job(struct scenario *scn, struct scn_line *line)
         return rc;
     if (scenario_find_job(scn, name) >= 0)
         return scn_fail(line, "job", "'%s' is there already; give another name", name);
+    if (scn->n_jobs >= SCN_TEXT_JOBS_MAX)
+        return E_LIMIT;
     job = scenario_add_job(scn);
     if (!job)
-        return scn->n_jobs < SCN_JOBS_MAX ? E_NOMEM : E_LIMIT;
+        return E_NOMEM;
     memcpy(job->spec.name, name, sizeof name);
     while (rc == 0 && scn_peek(line)) {
         rc = scn_read_setting(line, &job->spec);

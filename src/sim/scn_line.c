@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/span.h"
 
 #define DIGITS_LIMIT ((int64_t)1000000000000) /* times a million still fits */
 
@@ -286,26 +287,13 @@ static bool read_nanos(const char **p, int64_t *ret_ns)
 int scn_span(struct scn_line *line, const char *field, usec_t *ret)
 {
     const char *word = scn_next(line);
-    const char *p = word;
-    int64_t sum = 0;
+    usec_t span = 0;
 
-    if (word && strcmp(word, "0") == 0) {
-        *ret = 0;
-        return 0;
-    }
-    while (word && *p) {
-        int64_t ns = 0;
-
-        if (!read_nanos(&p, &ns) || sum > INT64_MAX / 2) {
-            sum = -1;
-            break;
-        }
-        sum += ns;
-    }
-    if (!word || sum < 0 || p == word || sum / 1000 > 366 * USEC_PER_DAY)
+    if (!word || span_parse(word, &span, NULL) < 0 || span < 0 ||
+        span > 366 * USEC_PER_DAY)
         return scn_fail(line, field, "is '%.40s'; give a span such as 90s, 10m or 1h30m",
                         seen(word));
-    *ret = sum / 1000;
+    *ret = span;
     return 0;
 }
 
