@@ -69,6 +69,9 @@ void changes_init(struct changes *changes);
 void changes_release(struct changes *changes);
 /* Empties the list; the memory stays. */
 void changes_clear(struct changes *changes);
+/* Drops the changes from index n on (n <= changes->n): how a step that fails halfway
+ * leaves no trace. */
+void changes_truncate(struct changes *changes, size_t n);
 
 /* Appends a zeroed change of this kind and lends it until the next append; NULL when out
  * of memory. */

@@ -3,6 +3,7 @@
  * tables. The arrays are append-only, like the enums. */
 #include "base/assert.h"
 #include "core/change.h"
+#include "core/cluster.h"
 #include "core/config.h"
 #include "core/duty.h"
 #include "core/event.h"
@@ -25,6 +26,8 @@ NAME_FUNCTION(job_accumulate_name, job_accumulate, JOB_ACCUMULATE_MAX, "needed",
 NAME_FUNCTION(job_lr_rule_name, job_lr_rule, JOB_LR_RULE_MAX, "none", "linear", "sqrt")
 NAME_FUNCTION(job_cause_name, job_cause, JOB_CAUSE_MAX, "none", "done", "stopped",
               "user-error", "killed", "node-lost", "start-failed", "lost", "time-limit")
+NAME_FUNCTION(job_stall_name, job_stall, JOB_STALL_MAX, "restart", "in-place", "batch")
+NAME_FUNCTION(node_state_name, node_state, NODE_STATE_MAX, "up", "lost")
 NAME_FUNCTION(model_source_name, model_source, MODEL_SOURCE_MAX, "prior", "stated",
               "family", "measured")
 NAME_FUNCTION(model_comm_name, model_comm, MODEL_COMM_MAX, "table", "ring", "tree")
