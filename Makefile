@@ -22,6 +22,8 @@ setup:
 
 # Three real training jobs share this machine's devices; script/demo says how.
 demo: setup
+	@test -x script/demo || \
+		{ echo 'make demo: script/demo is not in this tree yet (README, "State")' >&2; exit 1; }
 	$(MAKE) all
 	BUILD=$(BUILD) script/demo
 

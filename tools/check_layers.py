@@ -15,6 +15,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PURE = {"base", "core", "engine", "sim"}
+TEST_FILE = re.compile(r"_test\.c$|_testing\.[ch]$")
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -78,7 +79,7 @@ def angle_sin(here, header, doors, is_test):
 
 
 def check_file(path, here, level, doors):
-    is_test = path.name.endswith("_test.c")
+    is_test = bool(TEST_FILE.search(path.name))
     sins = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         match = INCLUDE.match(line)
