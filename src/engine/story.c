@@ -6,7 +6,8 @@
  * Phases of a resize, progress reports and bookkeeping are not told. Invariants:
  *   1. The text depends on the changes alone: replaying a journal gives the same story.
  *   2. A reason is told when it is new; a state that only inherits it stays silent.
- *   3. Work that must be repeated is remembered when the loss is journalled, and told on
+ *   3. A job that stops and has ended in one step gets one line, from the state before.
+ *   4. Work that must be repeated is remembered when the loss is journalled, and told on
  *      the line where the job trains on. */
 #include "engine/story.h"
 
@@ -45,11 +46,14 @@ static void pad_from(struct buf *out, size_t start, size_t column)
         buf_putc(out, ' ');
 }
 
+static void flush_stop(struct story *s);
+
 static size_t begin_line(struct story *s, usec_t time_us, const char *name)
 {
     char clock[SPAN_TEXT_MAX];
     size_t start;
 
+    flush_stop(s);
     buf_printf(s->out, "[%s] ", span_clock(time_us - s->zero_us, clock));
     start = s->out->len;
     buf_puts(s->out, name);
@@ -58,7 +62,8 @@ static size_t begin_line(struct story *s, usec_t time_us, const char *name)
     return s->out->len;
 }
 
-static void end_line(struct story *s, size_t start, const char *detail, const char *reason)
+static void end_line(struct story *s, size_t start, const char *detail,
+                     const char *reason)
 {
     if (detail[0] || reason[0]) {
         pad_from(s->out, start, TO_COLUMN);
@@ -85,16 +90,38 @@ void story_note(struct story *story, usec_t time_us, const char *name, const cha
     end_line(story, start, detail, reason);
 }
 
-static void tell_move(struct story *s, usec_t time_us, const struct job *before,
-                      const struct job_run *after, const char *detail,
-                      const char *reason)
-{
-    size_t start = begin_line(s, time_us, before->spec.name);
+/* One move, as it will be printed. */
+struct move {
+    usec_t time_us;
+    const char *name;
+    enum job_state from;
+    enum job_state to;
+    const char *detail;
+    const char *reason;
+};
 
-    buf_puts(s->out, job_state_name(before->run.state));
+static void tell_move(struct story *s, const struct move *m)
+{
+    size_t start = begin_line(s, m->time_us, m->name);
+
+    buf_puts(s->out, job_state_name(m->from));
     pad_from(s->out, start, FROM_COLUMN);
-    buf_printf(s->out, "-> %s", job_state_name(after->state));
-    end_line(s, start, detail, reason);
+    buf_printf(s->out, "-> %s", job_state_name(m->to));
+    end_line(s, start, m->detail, m->reason);
+}
+
+/* Tells a stop that was kept back: its end has not come in the same step. */
+static void flush_stop(struct story *s)
+{
+    struct story_stop *stop = &s->stop;
+    char detail[TEXT_MAX];
+
+    if (!stop->is_open)
+        return;
+    stop->is_open = false;
+    (void)snprintf(detail, sizeof detail, "then %s", job_state_name(stop->run.goal));
+    tell_move(s, &(struct move){stop->time_us, stop->name, stop->from, JOB_STOPPING,
+                                detail, stop->run.reason});
 }
 
 /* --- work to be repeated */
@@ -191,9 +218,6 @@ static void detail_text(const struct story *s, const struct job *before,
             before->run.plan.generation == after->plan.generation)
             (void)snprintf(text, TEXT_MAX, "stays at %d gpu", after->plan.size);
         break;
-    case JOB_STOPPING:
-        (void)snprintf(text, TEXT_MAX, "then %s", job_state_name(after->goal));
-        break;
     case JOB_QUEUED:
         if (after->retry_us > after->since_us)
             (void)snprintf(text, TEXT_MAX, "not before %s",
@@ -205,6 +229,7 @@ static void detail_text(const struct story *s, const struct job *before,
         if (after->start_us > 0)
             (void)snprintf(text, TEXT_MAX, "ran %s", span_clock(after->active_us, clock));
         break;
+    case JOB_STOPPING:
     case JOB_PAUSED:
     case JOB_DROPPED:
     case JOB_STATE_MAX:
@@ -214,30 +239,60 @@ static void detail_text(const struct story *s, const struct job *before,
 
 /* --- changes */
 
+static void keep_stop(struct story *s, usec_t now_us, const struct job *before,
+                      const struct job_run *run)
+{
+    flush_stop(s);
+    s->stop = (struct story_stop){
+        .is_open = true, .time_us = now_us, .from = before->run.state, .run = *run};
+    memcpy(s->stop.name, before->spec.name, sizeof s->stop.name);
+}
+
+static void tell_state(struct story *s, usec_t now_us, const struct job *before,
+                       const struct job_run *run, const char *reason)
+{
+    struct story_stop *stop = &s->stop;
+    char detail[TEXT_MAX];
+    char debt[TEXT_MAX] = "";
+    struct move m = {now_us, before->spec.name, before->run.state, run->state, detail,
+                     reason};
+
+    if (run->state == JOB_STOPPING) {
+        keep_stop(s, now_us, before, run);
+        return;
+    }
+    if (stop->is_open && stop->run.id == run->id && stop->time_us == now_us) {
+        stop->is_open = false;
+        m.from = stop->from;
+        m.reason = run->reason;
+    }
+    detail_text(s, before, run, detail);
+    if (run->state == JOB_RUNNING || job_state_is_final(run->state))
+        take_debt(s, run->id, debt);
+    if (!m.reason[0] && run->state == JOB_RUNNING)
+        m.reason = debt;
+    tell_move(s, &m);
+}
+
 static void tell_run(struct story *s, const struct core *core, usec_t now_us,
                      const struct job_run *run)
 {
     const struct job *before = core_find_job(core, run->id);
-    bool is_new_reason;
+    const char *reason = run->reason;
     char detail[TEXT_MAX];
-    char debt[TEXT_MAX];
 
     if (!before || before->run.order == 0)
         return; /* it has just been submitted; the next plan tells what becomes of it */
     note_debt(s, before, run);
-    is_new_reason = strcmp(before->run.reason, run->reason) != 0;
+    if (strcmp(before->run.reason, run->reason) == 0)
+        reason = "";
     if (before->run.state != run->state) {
-        detail_text(s, before, run, detail);
-        debt[0] = '\0';
-        if (run->state == JOB_RUNNING || job_state_is_final(run->state))
-            take_debt(s, run->id, debt);
-        tell_move(s, now_us, before, run, detail,
-                  is_new_reason ? run->reason : run->state == JOB_RUNNING ? debt : "");
-    } else if (run->state == JOB_QUEUED && is_new_reason) {
-        story_note(s, now_us, before->spec.name, "queued", "", run->reason);
+        tell_state(s, now_us, before, run, reason);
+    } else if (run->state == JOB_QUEUED && reason[0]) {
+        story_note(s, now_us, before->spec.name, "queued", "", reason);
     } else if (run->state == JOB_STOPPING && run->goal != before->run.goal) {
-        detail_text(s, before, run, detail);
-        story_note(s, now_us, before->spec.name, "stopping", detail, run->reason);
+        (void)snprintf(detail, sizeof detail, "then %s", job_state_name(run->goal));
+        story_note(s, now_us, before->spec.name, "stopping", detail, reason);
     } else if (before->run.is_unconfirmed && !run->is_unconfirmed) {
         story_note(s, now_us, before->spec.name, "confirmed", "", "");
     }
@@ -320,6 +375,7 @@ static void watch_step(void *ctx, const struct core *after, const struct event *
     char detail[TEXT_MAX];
     int n = 0;
 
+    flush_stop(s);
     if (event->kind != EVENT_DAEMON_START)
         return;
     for (size_t i = 0; i < core_n_jobs(after); i++)

@@ -19,6 +19,15 @@ struct story_debt {
     usec_t span_us; /* 0: not known */
 };
 
+/* A move into STOPPING whose end may come in the same step: then one line tells both. */
+struct story_stop {
+    bool is_open;
+    usec_t time_us;
+    enum job_state from;
+    char name[NAME_MAX_BYTES];
+    struct job_run run;
+};
+
 struct story {
     struct buf *out; /* lent */
     usec_t zero_us;  /* printed as [0:00:00]; what is there at that moment (nodes,
@@ -27,6 +36,7 @@ struct story {
     struct story_debt *debts; /* owned */
     size_t n_debts;
     size_t cap_debts;
+    struct story_stop stop;
 };
 
 void story_init(struct story *story, struct buf *out, usec_t zero_us, int name_width);
