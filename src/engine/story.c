@@ -5,7 +5,8 @@
  * reason why it waits; a node is lost, back or new; settings change; the daemon restarts.
  * Phases of a resize, progress reports and bookkeeping are not told. Invariants:
  *   1. The text depends on the changes alone: replaying a journal gives the same story.
- *   2. A reason is told when it is new; a state that only inherits it stays silent.
+ *   2. A reason is told when it is new; a state that only inherits it stays silent, and
+ *      so does a job that waits for the same thing in other numbers.
  *   3. A job that stops and has ended in one step gets one line, from the state before.
  *   4. Work that must be repeated is remembered when the loss is journalled, and told on
  *      the line where the job trains on. */
@@ -274,6 +275,28 @@ static void tell_state(struct story *s, usec_t now_us, const struct job *before,
     tell_move(s, &m);
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Whether two reasons say the same, numbers aside. */
+static bool is_same_reason(const char *a, const char *b)
+{
+    for (;;) {
+        while (is_digit(*a))
+            a++;
+        while (is_digit(*b))
+            b++;
+        if (*a != *b)
+            return false;
+        if (*a == '\0')
+            return true;
+        a++;
+        b++;
+    }
+}
+
 static void tell_run(struct story *s, const struct core *core, usec_t now_us,
                      const struct job_run *run)
 {
@@ -288,7 +311,8 @@ static void tell_run(struct story *s, const struct core *core, usec_t now_us,
         reason = "";
     if (before->run.state != run->state) {
         tell_state(s, now_us, before, run, reason);
-    } else if (run->state == JOB_QUEUED && reason[0]) {
+    } else if (run->state == JOB_QUEUED &&
+               !is_same_reason(before->run.reason, run->reason)) {
         story_note(s, now_us, before->spec.name, "queued", "", reason);
     } else if (run->state == JOB_STOPPING && run->goal != before->run.goal) {
         (void)snprintf(detail, sizeof detail, "then %s", job_state_name(run->goal));

@@ -135,7 +135,8 @@ static void forget_durable(struct memstore *m)
 {
     for (size_t i = 0; i < m->n_durable; i++)
         row_release(&m->rows[i]);
-    memmove(m->rows, m->rows + m->n_durable, (m->n_rows - m->n_durable) * sizeof *m->rows);
+    memmove(m->rows, m->rows + m->n_durable,
+            (m->n_rows - m->n_durable) * sizeof *m->rows);
     m->n_rows -= m->n_durable;
     m->n_durable = 0;
 }

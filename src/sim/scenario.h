@@ -19,7 +19,7 @@
 
 #define SCN_TEXT_MAX      ((size_t)4 << 20) /* bytes of one text */
 #define SCN_TEXT_JOBS_MAX 10000             /* job lines of one text */
-#define SCN_JOBS_MAX      (1 << 20) /* over the whole run, not at one time */
+#define SCN_JOBS_MAX      (1 << 20)         /* over the whole run, not at one time */
 #define SCN_ACTIONS_MAX   (1 << 13)
 
 /* The virtual clock at the start of a scenario. Not 0, because 0 means "not yet" in a run
@@ -34,14 +34,14 @@ struct scn_node {
 };
 
 struct scn_job {
-    struct job_spec spec;     /* samples_total is 0 when device_us is given */
-    struct perf_model truth;  /* how fast it really runs */
-    bool is_known;            /* whether the truth is told to the scheduler at submit */
-    bool is_endless;          /* the scheduler is not told the length */
-    usec_t at_us;             /* moment of its submit */
-    int64_t device_us;        /* work as device time at its smallest size; 0: see spec */
-    usec_t save_every_us;     /* its own checkpoints while it trains; 0: none; < 0: 10
-                                 minutes, or none for a rigid job */
+    struct job_spec spec;    /* samples_total is 0 when device_us is given */
+    struct perf_model truth; /* how fast it really runs */
+    bool is_known;           /* whether the truth is told to the scheduler at submit */
+    bool is_endless;         /* the scheduler is not told the length */
+    usec_t at_us;            /* moment of its submit */
+    int64_t device_us;       /* work as device time at its smallest size; 0: see spec */
+    usec_t save_every_us;    /* its own checkpoints while it trains; 0: none; < 0: 10
+                                minutes, or none for a rigid job */
 };
 
 enum scn_answer { SCN_ANSWER_STARTED, SCN_ANSWER_SAVED, SCN_ANSWER_EXIT, SCN_ANSWER_MAX };

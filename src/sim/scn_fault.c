@@ -215,10 +215,11 @@ int scn_read_update(struct scenario *scn, struct scn_line *line)
     while (rc == 0 && scn_peek(line) && strcmp(scn_peek(line), "at") != 0)
         rc = scn_read_setting(line, action.spec);
     if (rc == E_NOTFOUND)
-        rc = scn_fail(line, "update",
-                      "has no key '%.30s'; gpus, batch, base, level, accumulate, lr, grace, "
-                      "retries, limit, weight, type or family, then 'at'",
-                      scn_peek(line));
+        rc = scn_fail(
+            line, "update",
+            "has no key '%.30s'; gpus, batch, base, level, accumulate, lr, grace, "
+            "retries, limit, weight, type or family, then 'at'",
+            scn_peek(line));
     if (rc == 0)
         rc = read_at(line, "update", &action.at_us);
     if (rc == 0)

@@ -292,7 +292,8 @@ static int read_work(struct scn_line *line, struct scn_job *job)
 
 static int read_samples(struct scn_line *line, struct scn_job *job)
 {
-    int rc = scn_count(line, "samples", 1, (int64_t)1000000000000000, &job->spec.samples_total);
+    int rc = scn_count(line, "samples", 1, (int64_t)1000000000000000,
+                       &job->spec.samples_total);
 
     if (rc == 0)
         job->device_us = 0;

@@ -152,9 +152,9 @@ int scn_choice(struct scn_line *line, const char *field, const char *const *name
         }
     for (int i = 0; i < n && len < sizeof known; i++)
         len += (size_t)snprintf(known + len, sizeof known - len, "%s%s",
-                                i == 0           ? ""
+                                i == 0       ? ""
                                 : i == n - 1 ? " or "
-                                                 : ", ",
+                                             : ", ",
                                 names[i]);
     return scn_fail(line, field, "is '%.40s'; give %s", seen(word), known);
 }
@@ -253,9 +253,12 @@ static int64_t unit_ns(const char **p)
     static const struct {
         const char *name;
         int64_t ns;
-    } units[] = {{"ms", 1000000},          {"us", 1000},
-                 {"ns", 1},                {"s", 1000000000},
-                 {"m", 60 * 1000000000LL}, {"h", 3600 * 1000000000LL},
+    } units[] = {{"ms", 1000000},
+                 {"us", 1000},
+                 {"ns", 1},
+                 {"s", 1000000000},
+                 {"m", 60 * 1000000000LL},
+                 {"h", 3600 * 1000000000LL},
                  {"d", 86400 * 1000000000LL}};
 
     for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
@@ -297,8 +300,8 @@ int scn_span(struct scn_line *line, const char *field, usec_t *ret)
     return 0;
 }
 
-int scn_nanos(struct scn_line *line, const char *field, const char *text,
-              int64_t *ret_ns, const char **ret_rest)
+int scn_nanos(struct scn_line *line, const char *field, const char *text, int64_t *ret_ns,
+              const char **ret_rest)
 {
     const char *p = text;
     int64_t ns = 0;

@@ -62,7 +62,7 @@ int scn_range(struct scn_line *line, const char *field, int32_t *ret_min,
               int32_t *ret_max);
 /* "10ms", "250us", "1.5s" as nanoseconds, from text that ends at one of `stops`; the rest
  * is lent. */
-int scn_nanos(struct scn_line *line, const char *field, const char *text,
-              int64_t *ret_ns, const char **ret_rest);
+int scn_nanos(struct scn_line *line, const char *field, const char *text, int64_t *ret_ns,
+              const char **ret_rest);
 
 #endif

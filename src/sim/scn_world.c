@@ -72,7 +72,7 @@ int scn_read_node(struct scenario *scn, struct scn_line *line)
 /* delays start 20s, save 5s, ... */
 int scn_read_delays(struct scenario *scn, struct scn_line *line)
 {
-    static const char *const names[] = {"start", "restart", "save",   "stop",
+    static const char *const names[] = {"start",  "restart", "save",   "stop",
                                         "detect", "commit",  "resend", "perf"};
     struct scn_delays *d = &scn->delays;
     usec_t *const spans[] = {&d->start_us,  &d->restart_us, &d->save_us,   &d->stop_us,
@@ -124,9 +124,9 @@ static int read_set(struct scn_line *line, struct config *config)
 {
     static const char *const names[] = {"interval",   "min_run", "min_gap",
                                         "admit_wait", "reserve", "stall_guess"};
-    usec_t *const spans[] = {&config->interval_us,   &config->min_run_us,
-                             &config->min_gap_us,    &config->admit_wait_us,
-                             &config->reserve_us,    &config->stall_guess_us};
+    usec_t *const spans[] = {&config->interval_us, &config->min_run_us,
+                             &config->min_gap_us,  &config->admit_wait_us,
+                             &config->reserve_us,  &config->stall_guess_us};
     int which = 0;
     int rc;
 

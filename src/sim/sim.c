@@ -24,10 +24,10 @@
 #include "sim/world.h"
 #include "wire/journal.h"
 
-#define ROUNDS_MAX    10000
-#define ASK_AGAIN_US  USEC_PER_MIN
-#define USER_ID       1000
-#define DAEMON_COMES  UINT64_MAX /* script entry: the daemon is back */
+#define ROUNDS_MAX   10000
+#define ASK_AGAIN_US USEC_PER_MIN
+#define USER_ID      1000
+#define DAEMON_COMES UINT64_MAX /* script entry: the daemon is back */
 
 struct runner {
     const struct scenario *scn;
@@ -215,14 +215,13 @@ static const char *request_name(const struct runner *r, uint64_t id)
 static const char *request_word(const struct runner *r, uint64_t id)
 {
     static const char *const words[SCN_KIND_MAX] = {
-        [SCN_CANCEL] = "cancel refused",
-        [SCN_PAUSE] = "pause refused",
-        [SCN_RESUME] = "resume refused",
-        [SCN_UPDATE] = "update refused",
+        [SCN_CANCEL] = "cancel refused",   [SCN_PAUSE] = "pause refused",
+        [SCN_RESUME] = "resume refused",   [SCN_UPDATE] = "update refused",
         [SCN_CONFIG] = "settings refused",
     };
 
-    return id < r->scn->n_jobs ? "refused" : words[r->scn->actions[id - r->scn->n_jobs].kind];
+    return id < r->scn->n_jobs ? "refused"
+                               : words[r->scn->actions[id - r->scn->n_jobs].kind];
 }
 
 static void on_answer(void *arg, int rc, const struct err *err, uint32_t job)
@@ -409,7 +408,8 @@ static bool must_wait(const struct runner *r, uint64_t id)
 {
     if (r->engine || id == DAEMON_COMES)
         return false;
-    return id < r->scn->n_jobs || r->scn->actions[id - r->scn->n_jobs].kind <= SCN_CONFIG ||
+    return id < r->scn->n_jobs ||
+           r->scn->actions[id - r->scn->n_jobs].kind <= SCN_CONFIG ||
            r->scn->actions[id - r->scn->n_jobs].kind == SCN_DAEMON;
 }
 

@@ -51,8 +51,8 @@ struct sim_result {
     size_t n_jobs;
     size_t n_unfinished; /* accepted, and in no final state at the end */
     size_t n_refused;
-    usec_t end_us;   /* when nothing was left to happen, or `until` */
-    int64_t steps;   /* rows of the journal */
+    usec_t end_us; /* when nothing was left to happen, or `until` */
+    int64_t steps; /* rows of the journal */
     int64_t plans;
     uint64_t digest; /* of the journal's end state and the story */
 };

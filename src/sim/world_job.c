@@ -20,7 +20,8 @@
 #define FIRST_PERF_US      (10 * USEC_PER_SEC)
 #define SAVE_DEFAULT_US    (10 * USEC_PER_MIN)
 #define RECONNECT_US       USEC_PER_SEC
-#define BATCHLESS_PER_RANK 64 /* a job that states no batch: samples per rank and step */
+#define BATCHLESS_PER_RANK 64 /* a job that states no batch: samples per rank and step   \
+                               */
 
 double world_rate(const struct scn_job *job, const struct job_plan *plan, int32_t nodes)
 {
@@ -40,7 +41,8 @@ double world_rate(const struct scn_job *job, const struct job_plan *plan, int32_
 /* The plan at the smallest size the job can have; size 0 when it can have none. */
 static struct job_plan smallest_plan(const struct scn_job *job)
 {
-    struct row_rule rule = {.batch = ROW_BATCH_JOINT, .devices_per_node = NODE_DEVICES_MAX};
+    struct row_rule rule = {.batch = ROW_BATCH_JOINT,
+                            .devices_per_node = NODE_DEVICES_MAX};
     struct job_spec spec = job->spec;
     struct job_plan plan = {0};
     struct row row;
@@ -262,7 +264,8 @@ static void end_all(struct world *w, struct wjob *j, usec_t now_us, enum job_cau
         if (!j->procs[i].is_alive)
             continue;
         end_proc(w, j, &j->procs[i], cause, exit_code);
-        answer_exit(w, j, now_us, &j->procs[i], NULL);
+        answer_exit(w, j, now_us, &j->procs[i],
+                    cause == JOB_CAUSE_START_FAILED ? "the command was not found" : NULL);
     }
     enter(w, j, W_ENDED, now_us);
 }
@@ -392,7 +395,8 @@ void wjob_begin(struct world *w, struct wjob *j, usec_t now_us, const struct cor
             claim(w, j, scenario_find_node(w->scn, node->name), d - node->first);
     }
     after(w, j, T_STARTED,
-          now_us + (j->starts == 0 ? w->scn->delays.start_us : w->scn->delays.restart_us));
+          now_us +
+              (j->starts == 0 ? w->scn->delays.start_us : w->scn->delays.restart_us));
     j->starts++;
 }
 

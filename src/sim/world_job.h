@@ -36,12 +36,12 @@ struct wjob {
     uint32_t serial; /* timers that carry another one are void */
     enum wstate state;
     struct job_plan plan;
-    double rate;        /* samples/s while training */
-    usec_t since_us;    /* moment up to which samples were counted */
-    usec_t trained_us;  /* moment at which training went on last */
-    int64_t samples;    /* as of since_us */
-    int64_t saved;      /* what the newest checkpoint holds */
-    int64_t total;      /* 0: endless */
+    double rate;       /* samples/s while training */
+    usec_t since_us;   /* moment up to which samples were counted */
+    usec_t trained_us; /* moment at which training went on last */
+    int64_t samples;   /* as of since_us */
+    int64_t saved;     /* what the newest checkpoint holds */
+    int64_t total;     /* 0: endless */
     bool is_saved_on_exit;
     enum job_cause end_cause; /* of W_STOPPING */
     struct wproc *procs;
