@@ -19,22 +19,9 @@
 #include "base/err.h"
 #include "core/job.h"
 #include "core/perf/model.h"
+#include "wire/launch.h"
 
 #define SUBMIT_BODY_MAX ((size_t)1 << 20)
-#define LAUNCH_ARGS_MAX 4096 /* texts in argv */
-#define LAUNCH_ENV_MAX  4096 /* variables */
-#define LAUNCH_PATH_MAX 4096 /* bytes of cwd and log_dir, with the '\0' */
-
-/* How to start one rank. All texts are owned. Both arrays end with NULL, ready for
- * execve; the environment is what the owner wants, to which the shim adds its own. */
-struct launch_request {
-    char **argv; /* argv[0] is looked up in the PATH of env unless it has a '/' */
-    size_t n_args;
-    char **env; /* "NAME=VALUE", names ascending and unique */
-    size_t n_env;
-    char *cwd;     /* absolute; NULL only before it was set */
-    char *log_dir; /* absolute; NULL: the daemon's own directory of the job */
-};
 
 struct submit {
     struct job_spec spec; /* spec.launch is set by submit_decode() alone */
@@ -43,22 +30,6 @@ struct submit {
     struct launch_request launch;
     uint32_t given; /* BIT(JOB_FIELD_*) of what was said; see jobfield.h */
 };
-
-void launch_init(struct launch_request *launch);
-void launch_release(struct launch_request *launch);
-/* Append one text, or set one variable (a later value replaces an earlier one). E_NOMEM,
- * E_LIMIT, or E_INVALID when the name is empty or has a '='. */
-int launch_add_arg(struct launch_request *launch, const char *arg, struct err *err);
-int launch_set_env(struct launch_request *launch, const char *name, const char *value,
-                   struct err *err);
-void launch_clear_args(struct launch_request *launch);
-
-/* {"argv":[...],"cwd":"...","env":{...},"log_dir":"..."}. E_INVALID when a text is not
- * UTF-8, E_LIMIT when the whole would pass LAUNCH_MAX_BYTES. */
-int launch_encode(const struct launch_request *launch, struct buf *out, struct err *err);
-/* The reverse; E_INVALID, E_LIMIT or E_NOMEM. */
-int launch_decode(const char *text, size_t len, struct launch_request *ret,
-                  struct err *err);
 
 /* Zeroes; the defaults come with submit_complete(). */
 void submit_init(struct submit *submit);
