@@ -37,7 +37,7 @@ static int distance(const char *a, size_t n_a, const char *b, size_t n_b)
 
 const char *suggest_nearest(const char *word, suggest_word_fn known, const void *ctx)
 {
-    size_t len = strnlen(word, WORD_MAX + 1);
+    size_t len = strlen(word);
     const char *best = NULL;
     int best_edits = 0;
     const char *w;
@@ -45,7 +45,7 @@ const char *suggest_nearest(const char *word, suggest_word_fn known, const void 
     if (len == 0 || len > WORD_MAX)
         return NULL;
     for (size_t i = 0; (w = known(ctx, i)) != NULL; i++) {
-        size_t n = strnlen(w, WORD_MAX + 1);
+        size_t n = strlen(w);
         int edits;
 
         if (n > WORD_MAX)
