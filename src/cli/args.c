@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* args.c - one table of options per command: getopt_long() is fed from it, and so is the
  * help. The options that all commands have stand in a second table behind the first. */
-#define _GNU_SOURCE
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>

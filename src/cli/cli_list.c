@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/span.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -59,7 +60,7 @@ static bool are_states(const char *words)
 
 static void add_job(struct table *t, const struct reply_job *job)
 {
-    char progress[FORMAT_MAX], rate[FORMAT_MAX], ran[FORMAT_MAX];
+    char progress[FORMAT_MAX], rate[FORMAT_MAX], ran[SPAN_TEXT_MAX];
     usec_t active = job->active_us;
 
     table_cell(t, "%lld", (long long)job->id);
@@ -78,7 +79,7 @@ static void add_job(struct table *t, const struct reply_job *job)
         table_cell(t, "-");
     table_cell(t, "%s", format_progress(progress, job->samples_done, job->samples_total));
     table_cell(t, "%s", format_rate(rate, job->rate_milli));
-    table_cell(t, "%s", active > 0 ? format_span(ran, active) : "-");
+    table_cell(t, "%s", active > 0 ? span_words(active, ran) : "-");
     table_cell(t, "%s%s", job->reason, job->is_unconfirmed ? " (unconfirmed)" : "");
 }
 

@@ -4,7 +4,6 @@
  * Following is a row of streams, each from the byte where the one before ended
  * (docs/api.md). When a stream brings nothing, the job is asked for: if it had ended
  * before, what is left is read once more, so the last line is never lost. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>

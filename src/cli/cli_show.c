@@ -2,6 +2,7 @@
 /* cli_show.c - all there is to know about one job, and how it came about. */
 #include <stdio.h>
 
+#include "base/span.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/format.h"
@@ -34,7 +35,7 @@ static void number(const char *key, int64_t value)
 
 static void print_asked(const struct reply_job *job)
 {
-    char span[FORMAT_MAX], factor[FORMAT_MAX];
+    char span[SPAN_TEXT_MAX], factor[FORMAT_MAX];
 
     line("level", job->level);
     line("gpus", job->sizes);
@@ -48,9 +49,9 @@ static void print_asked(const struct reply_job *job)
     line("accumulate", job->accumulate);
     line("lr-rule", job->lr_rule);
     if (job->grace_us > 0)
-        line("grace", format_span(span, job->grace_us));
+        line("grace", span_words(job->grace_us, span));
     if (job->time_limit_us > 0)
-        line("time-limit", format_span(span, job->time_limit_us));
+        line("time-limit", span_words(job->time_limit_us, span));
     if (job->weight_ppm != PPM && job->weight_ppm != 0)
         line("weight", format_factor(factor, job->weight_ppm));
     line("family", job->family);
@@ -77,7 +78,7 @@ static void print_plan(const struct reply_job *job)
 
 static void print_progress(const struct reply_job *job)
 {
-    char text[FORMAT_MAX];
+    char text[FORMAT_MAX], span[SPAN_TEXT_MAX];
 
     printf("%-12s %lld", "samples", (long long)job->samples_done);
     if (job->samples_total > 0)
@@ -94,7 +95,7 @@ static void print_progress(const struct reply_job *job)
         line("started", format_moment(text, job->start_us));
     if (job->end_us > 0)
         line("ended", format_moment(text, job->end_us));
-    line("ran for", format_span(text, job->active_us));
+    line("ran for", span_words(job->active_us, span));
     number("resizes", job->resizes);
     number("retries left", job->retries_left);
     if (job->end_us > 0) {

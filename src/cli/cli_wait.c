@@ -3,7 +3,6 @@
  *
  * A daemon that restarts meanwhile is not the end of the wait: once it has answered,
  * silence is borne for PATIENCE_S before we give up. */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <time.h>
 

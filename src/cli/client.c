@@ -2,7 +2,6 @@
 /* client.c - libcurl, kept short: HTTP only, no redirects, no proxy, every timeout set, a
  * bound on what is kept in memory. A submit is never sent twice: curl may try again on a
  * connection that the other side had closed, so each call makes a fresh one. */
-#define _GNU_SOURCE
 #include "cli/client.h"
 
 #include <errno.h>

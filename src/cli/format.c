@@ -1,27 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format.c - see format.h. All by integers: no locale can turn a point into a comma. */
-#define _GNU_SOURCE
 #include "cli/format.h"
 
 #include <stdio.h>
 #include <time.h>
-
-const char *format_span(char *to, usec_t span)
-{
-    long long s = (long long)(span / USEC_PER_SEC);
-
-    if (span < 0)
-        (void)snprintf(to, FORMAT_MAX, "-");
-    else if (s < 60)
-        (void)snprintf(to, FORMAT_MAX, "%llds", s);
-    else if (s < 3600)
-        (void)snprintf(to, FORMAT_MAX, "%lldm%02llds", s / 60, s % 60);
-    else if (s < 86400)
-        (void)snprintf(to, FORMAT_MAX, "%lldh%02lldm", s / 3600, s / 60 % 60);
-    else
-        (void)snprintf(to, FORMAT_MAX, "%lldd%02lldh", s / 86400, s / 3600 % 24);
-    return to;
-}
 
 const char *format_moment(char *to, usec_t moment)
 {

@@ -10,8 +10,6 @@
 
 #define FORMAT_MAX 40
 
-/* "35s", "4m10s", "2h03m", "3d04h"; "-" below 0. */
-const char *format_span(char *to, usec_t span);
 /* Local date and time; "-" for 0. */
 const char *format_moment(char *to, usec_t moment);
 /* "4100.0/s" from 1e-3 per second; "-" for 0. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* term.c - see term.h. COLUMNS wins, so that tests and pipes into `less` can choose. */
-#define _GNU_SOURCE
 #include "cli/term.h"
 
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/span.h"
 
 #define NSEC_PER_USEC 1000
 #define WHOLE_DIGITS  18 /* digits before the point that surely fit an int64_t */
@@ -18,18 +19,6 @@
 struct unit {
     const char *name;
     int64_t factor;
-};
-
-/* Longer names first, where one begins with another. */
-static const struct unit span_units[] = {
-    {"us", 1},
-    {"ms", USEC_PER_MSEC},
-    {"min", USEC_PER_MIN},
-    {"s", USEC_PER_SEC},
-    {"m", USEC_PER_MIN},
-    {"h", USEC_PER_HOUR},
-    {"d", USEC_PER_DAY},
-    {NULL, 0},
 };
 
 static const struct unit second_units[] = {
@@ -40,6 +29,7 @@ static const struct unit second_units[] = {
     {NULL, 0},
 };
 
+/* Longer names first, where one begins with another. */
 static const struct unit byte_units[] = {
     {"KiB", (int64_t)1 << 10}, {"MiB", (int64_t)1 << 20}, {"GiB", (int64_t)1 << 30},
     {"TiB", (int64_t)1 << 40}, {"K", (int64_t)1 << 10},   {"M", (int64_t)1 << 20},
@@ -120,26 +110,6 @@ static bool scaled(int64_t value, int64_t scale, int64_t factor, int64_t *ret)
     return true;
 }
 
-/* Terms such as 1h30m added up; each needs a unit. */
-static bool take_terms(const char **at, const struct unit *units, int64_t *ret)
-{
-    int64_t sum = 0;
-
-    do {
-        int64_t value, scale, term;
-        const struct unit *u;
-
-        if (!take_decimal(at, &value, &scale))
-            return false;
-        u = take_unit(at, units);
-        if (!u || !scaled(value, scale, u->factor, &term) || term > INT64_MAX - sum)
-            return false;
-        sum += term;
-    } while (is_digit(**at));
-    *ret = sum;
-    return true;
-}
-
 int quantity_count(const char *text, int64_t min, int64_t max, int64_t *ret,
                    struct err *err)
 {
@@ -176,19 +146,14 @@ int quantity_decimal(const char *text, int digits, int64_t *ret, struct err *err
 
 int quantity_span(const char *text, usec_t *ret, struct err *err)
 {
-    const char *p = text;
-    int64_t value;
+    usec_t span = 0;
 
-    if (strcmp(text, "0") == 0) {
-        *ret = 0;
-        return 0;
-    }
-    if (!take_terms(&p, span_units, &value) || *p != '\0')
+    if (span_parse(text, &span, NULL) < 0 || span < 0)
         return err_set(err, E_INVALID,
                        "is '%.40s'; give a span with its unit (us, ms, s, m, h, d), "
                        "such as 30s or 1h30m",
                        text);
-    *ret = value;
+    *ret = span;
     return 0;
 }
 

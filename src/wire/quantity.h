@@ -19,7 +19,7 @@ int quantity_count(const char *text, int64_t min, int64_t max, int64_t *ret,
                    struct err *err);
 /* "1.5" in units of 10^-digits, rounded never: more digits than that are refused. */
 int quantity_decimal(const char *text, int digits, int64_t *ret, struct err *err);
-/* "30s", "1h30m", "2d", "500ms", "1.5h". A unit is required, but for "0". */
+/* "30s", "1h30m", "2d", "500ms": base/span.h. A unit is required, but for "0". */
 int quantity_span(const char *text, usec_t *ret, struct err *err);
 /* Seconds with or without a unit: "0.138", "138ms", "90us"; in nanoseconds. */
 int quantity_seconds_ns(const char *text, int64_t *ret, struct err *err);
