@@ -67,7 +67,8 @@ static int open_error(const char *path, struct err *err)
 {
     int code = errno == ENOENT ? E_NOTFOUND : errno == EACCES ? E_DENIED : E_INVALID;
 
-    return err_set(err, code, "cannot read %s: %s", path, strerror(errno));
+    return err_set(err, code, "cannot read %s: %s%s", path, strerror(errno),
+                   code == E_NOTFOUND ? " (a command stands behind --)" : "");
 }
 
 /* Reads a regular file of at most `max` bytes, or its beginning when `max` is what is

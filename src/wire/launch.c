@@ -332,15 +332,16 @@ static int read_env(struct jsonin *in, struct launch_request *launch)
 static int read_path(struct jsonin *in, const char *name, char **path)
 {
     const char *text = NULL;
+    int rc;
 
     if (!jsonin_text(in, name, &text) || text[0] == '\0')
         return in->rc;
     if (text[0] != '/')
         return jsonin_fail(in, E_INVALID, name, "does not begin with '/'");
-    if (set_path(path, name, text, in->err) < 0)
-        return jsonin_fail(in, E_LIMIT, name, "is longer than %d bytes",
-                           LAUNCH_PATH_MAX - 1);
-    return 0;
+    rc = set_path(path, name, text, in->err);
+    if (rc < 0)
+        in->rc = rc;
+    return in->rc;
 }
 
 int launch_decode(const char *text, size_t len, struct launch_request *ret,
