@@ -61,7 +61,7 @@ struct rank_msg {
     int64_t step;
     int64_t samples_done;
     int32_t restart_count;
-    char page[RANK_PATH_BYTES]; /* path of the shared page */
+    char page[RANK_PATH_BYTES]; /* file name of the shared page, beside the channel */
     char manifest[RANK_MANIFEST_BYTES];
     char text[RANK_TEXT_BYTES];
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch.c - launch.json, started.json and exit.json by one table each.
+/* order.c - order.json, started.json and exit.json by one table each.
  *
  * The plain fields of a record stand in a table that writes and reads them; lists and
  * texts of any length are handled by hand. The files lie in a directory that belongs to
  * the job's user, so a decoder trusts nothing: ranges are checked, and nothing read here
  * chooses a uid (the shim takes that from the directory's owner). */
-#include "wire/launch.h"
+#include "wire/order.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -40,17 +40,17 @@ static const char *cause_name(int value)
     return job_cause_name((enum job_cause)value);
 }
 
-const char *launch_device_name(enum launch_device kind)
+const char *order_device_name(enum order_device kind)
 {
-    static const char *const names[LAUNCH_DEVICE_MAX] = {"cpu", "cuda"};
+    static const char *const names[ORDER_DEVICE_MAX] = {"cpu", "cuda"};
 
-    ASSERT((unsigned)kind < LAUNCH_DEVICE_MAX);
+    ASSERT((unsigned)kind < ORDER_DEVICE_MAX);
     return names[kind];
 }
 
 static const char *device_name(int value)
 {
-    return launch_device_name((enum launch_device)value);
+    return order_device_name((enum order_device)value);
 }
 
 #define NUMBER(type, record, key, member, min, max)                                      \
@@ -68,51 +68,51 @@ static const char *device_name(int value)
     }
 
 /* clang-format off */
-static const struct column launch_columns[] = {
-    NUMBER(COLUMN_I32, launch, "accumulation", plan.accumulation, 0, BATCH_MAX),
-    NUMBER(COLUMN_I32, launch, "batch_base", batch_base, 0, BATCH_MAX),
-    WORD(launch, "device_kind", device_kind, LAUNCH_DEVICE_MAX, device_name),
-    NUMBER(COLUMN_U32, launch, "generation", plan.generation, 0, UINT32_MAX),
-    NUMBER(COLUMN_U32, launch, "gid", gid, 0, UINT32_MAX),
-    NUMBER(COLUMN_I32, launch, "global_batch", plan.global_batch, 0, BATCH_MAX),
-    NUMBER(COLUMN_I64, launch, "grace_us", grace_us, 0, INT64_MAX / 4),
-    NUMBER(COLUMN_I64, launch, "hang_us", hang_us, 0, INT64_MAX / 4),
-    NUMBER(COLUMN_U32, launch, "incarnation", incarnation, 0, UINT32_MAX),
-    NUMBER(COLUMN_U32, launch, "job", job, 0, UINT32_MAX),
-    WORD(launch, "level", level, JOB_LEVEL_MAX, level_name),
-    NUMBER(COLUMN_I64, launch, "lr_from_ppm", lr_from_ppm, 0, INT64_MAX / 4),
-    WORD(launch, "lr_rule", lr_rule, JOB_LR_RULE_MAX, lr_rule_name),
-    NUMBER(COLUMN_I64, launch, "lr_to_ppm", lr_to_ppm, 0, INT64_MAX / 4),
-    NUMBER(COLUMN_I32, launch, "master_port", master_port, 0, 65535),
-    NUMBER(COLUMN_I32, launch, "micro_batch", plan.micro_batch, 0, BATCH_MAX),
-    LINE(launch, "name", name),
-    NUMBER(COLUMN_I64, launch, "ramp_samples", ramp_samples, 0, INT64_MAX / 4),
-    NUMBER(COLUMN_I64, launch, "ramp_start_samples", ramp_start_samples, 0, INT64_MAX / 4),
-    NUMBER(COLUMN_I32, launch, "restart_count", restart_count, 0, INT32_MAX),
-    NUMBER(COLUMN_I32, launch, "size", plan.size, 1, SIZE_MAX_DEVICES),
-    NUMBER(COLUMN_I32, launch, "threads", threads, 0, 4096),
-    NUMBER(COLUMN_U32, launch, "uid", uid, 0, UINT32_MAX),
+static const struct column order_columns[] = {
+    NUMBER(COLUMN_I32, order, "accumulation", plan.accumulation, 0, BATCH_MAX),
+    NUMBER(COLUMN_I32, order, "batch_base", batch_base, 0, BATCH_MAX),
+    WORD(order, "device_kind", device_kind, ORDER_DEVICE_MAX, device_name),
+    NUMBER(COLUMN_U32, order, "generation", plan.generation, 0, UINT32_MAX),
+    NUMBER(COLUMN_U32, order, "gid", gid, 0, UINT32_MAX),
+    NUMBER(COLUMN_I32, order, "global_batch", plan.global_batch, 0, BATCH_MAX),
+    NUMBER(COLUMN_I64, order, "grace_us", grace_us, 0, INT64_MAX / 4),
+    NUMBER(COLUMN_I64, order, "hang_us", hang_us, 0, INT64_MAX / 4),
+    NUMBER(COLUMN_U32, order, "incarnation", incarnation, 0, UINT32_MAX),
+    NUMBER(COLUMN_U32, order, "job", job, 0, UINT32_MAX),
+    WORD(order, "level", level, JOB_LEVEL_MAX, level_name),
+    NUMBER(COLUMN_I64, order, "lr_from_ppm", lr_from_ppm, 0, INT64_MAX / 4),
+    WORD(order, "lr_rule", lr_rule, JOB_LR_RULE_MAX, lr_rule_name),
+    NUMBER(COLUMN_I64, order, "lr_to_ppm", lr_to_ppm, 0, INT64_MAX / 4),
+    NUMBER(COLUMN_I32, order, "master_port", master_port, 0, 65535),
+    NUMBER(COLUMN_I32, order, "micro_batch", plan.micro_batch, 0, BATCH_MAX),
+    LINE(order, "name", name),
+    NUMBER(COLUMN_I64, order, "ramp_samples", ramp_samples, 0, INT64_MAX / 4),
+    NUMBER(COLUMN_I64, order, "ramp_start_samples", ramp_start_samples, 0, INT64_MAX / 4),
+    NUMBER(COLUMN_I32, order, "restart_count", restart_count, 0, INT32_MAX),
+    NUMBER(COLUMN_I32, order, "size", plan.size, 1, SIZE_MAX_DEVICES),
+    NUMBER(COLUMN_I32, order, "threads", threads, 0, 4096),
+    NUMBER(COLUMN_U32, order, "uid", uid, 0, UINT32_MAX),
 };
 
 static const struct column started_columns[] = {
-    LINE(launch_started, "boot_id", boot_id),
-    NUMBER(COLUMN_U32, launch_started, "incarnation", incarnation, 0, UINT32_MAX),
-    NUMBER(COLUMN_U32, launch_started, "job", job, 0, UINT32_MAX),
-    NUMBER(COLUMN_I32, launch_started, "master_port", master_port, 0, 65535),
-    NUMBER(COLUMN_I32, launch_started, "shim_pid", shim_pid, 0, INT32_MAX),
-    NUMBER(COLUMN_I64, launch_started, "shim_start_ticks", shim_start_ticks, 0, INT64_MAX),
+    LINE(order_started, "boot_id", boot_id),
+    NUMBER(COLUMN_U32, order_started, "incarnation", incarnation, 0, UINT32_MAX),
+    NUMBER(COLUMN_U32, order_started, "job", job, 0, UINT32_MAX),
+    NUMBER(COLUMN_I32, order_started, "master_port", master_port, 0, 65535),
+    NUMBER(COLUMN_I32, order_started, "shim_pid", shim_pid, 0, INT32_MAX),
+    NUMBER(COLUMN_I64, order_started, "shim_start_ticks", shim_start_ticks, 0, INT64_MAX),
 };
 
 static const struct column exit_columns[] = {
-    WORD(launch_exit, "cause", cause, JOB_CAUSE_MAX, cause_name),
-    NUMBER(COLUMN_I32, launch_exit, "exit_code", exit_code, 0, 255),
-    NUMBER(COLUMN_U32, launch_exit, "generation", generation, 0, UINT32_MAX),
-    NUMBER(COLUMN_U32, launch_exit, "incarnation", incarnation, 0, UINT32_MAX),
-    NUMBER(COLUMN_U32, launch_exit, "job", job, 0, UINT32_MAX),
-    NUMBER(COLUMN_I32, launch_exit, "micro_batch", micro_batch, 0, BATCH_MAX),
-    NUMBER(COLUMN_I32, launch_exit, "rank", rank, -1, SIZE_MAX_DEVICES),
-    NUMBER(COLUMN_I64, launch_exit, "samples_done", samples_done, -1, INT64_MAX),
-    LINE(launch_exit, "text", text),
+    WORD(order_exit, "cause", cause, JOB_CAUSE_MAX, cause_name),
+    NUMBER(COLUMN_I32, order_exit, "exit_code", exit_code, 0, 255),
+    NUMBER(COLUMN_U32, order_exit, "generation", generation, 0, UINT32_MAX),
+    NUMBER(COLUMN_U32, order_exit, "incarnation", incarnation, 0, UINT32_MAX),
+    NUMBER(COLUMN_U32, order_exit, "job", job, 0, UINT32_MAX),
+    NUMBER(COLUMN_I32, order_exit, "micro_batch", micro_batch, 0, BATCH_MAX),
+    NUMBER(COLUMN_I32, order_exit, "rank", rank, -1, SIZE_MAX_DEVICES),
+    NUMBER(COLUMN_I64, order_exit, "samples_done", samples_done, -1, INT64_MAX),
+    LINE(order_exit, "text", text),
 };
 /* clang-format on */
 
@@ -149,8 +149,7 @@ static int columns_to_json(json_t *object, const struct column *columns, size_t 
     return 0;
 }
 
-static int words_to_json(json_t *object, const char *key,
-                         const struct launch_words *words)
+static int words_to_json(json_t *object, const char *key, const struct order_words *words)
 {
     json_t *array = json_array();
 
@@ -162,16 +161,16 @@ static int words_to_json(json_t *object, const char *key,
     return json_object_set_new(object, key, array) < 0 ? E_NOMEM : 0;
 }
 
-static int ranks_to_json(json_t *object, const struct launch *launch)
+static int ranks_to_json(json_t *object, const struct order *order)
 {
     json_t *array = json_array();
 
-    for (int32_t i = 0; array && i < launch->n_ranks; i++) {
+    for (int32_t i = 0; array && i < order->n_ranks; i++) {
         json_t *one = json_object();
         int bad =
-            json_object_set_new(one, "device", json_integer(launch->ranks[i].device));
+            json_object_set_new(one, "device", json_integer(order->ranks[i].device));
 
-        bad |= json_object_set_new(one, "rank", json_integer(launch->ranks[i].rank));
+        bad |= json_object_set_new(one, "rank", json_integer(order->ranks[i].rank));
         if (json_array_append_new(array, one) < 0 || bad) {
             json_decref(array);
             return E_NOMEM;
@@ -196,7 +195,7 @@ static int append_json(const char *bytes, size_t n, void *out)
 /* Takes the object. */
 static void object_finish(json_t *object, int rc, struct buf *out)
 {
-    if (rc == 0 && json_object_set_new(object, "format", json_integer(LAUNCH_FORMAT)) < 0)
+    if (rc == 0 && json_object_set_new(object, "format", json_integer(ORDER_FORMAT)) < 0)
         rc = E_NOMEM;
     if (rc == 0)
         (void)json_dump_callback(object, append_json, out, JSON_SORT_KEYS | JSON_COMPACT);
@@ -206,31 +205,31 @@ static void object_finish(json_t *object, int rc, struct buf *out)
     json_decref(object);
 }
 
-void launch_encode(const struct launch *launch, struct buf *out)
+void order_encode(const struct order *order, struct buf *out)
 {
     json_t *object = json_object();
-    int rc = columns_to_json(object, launch_columns, ARRAY_SIZE(launch_columns), launch);
+    int rc = columns_to_json(object, order_columns, ARRAY_SIZE(order_columns), order);
 
     if (rc == 0)
-        rc = words_to_json(object, "argv", &launch->argv);
+        rc = words_to_json(object, "argv", &order->argv);
     if (rc == 0)
-        rc = words_to_json(object, "env", &launch->env);
+        rc = words_to_json(object, "env", &order->env);
     if (rc == 0)
-        rc = ranks_to_json(object, launch);
+        rc = ranks_to_json(object, order);
     if (rc == 0)
-        rc = optional_to_json(object, "master_addr", launch->master_addr);
+        rc = optional_to_json(object, "master_addr", order->master_addr);
     if (rc == 0)
-        rc = optional_to_json(object, "cwd", launch->cwd);
+        rc = optional_to_json(object, "cwd", order->cwd);
     if (rc == 0)
-        rc = optional_to_json(object, "log_dir", launch->log_dir);
+        rc = optional_to_json(object, "log_dir", order->log_dir);
     if (rc == 0)
-        rc = optional_to_json(object, "checkpoint_dir", launch->checkpoint_dir);
+        rc = optional_to_json(object, "checkpoint_dir", order->checkpoint_dir);
     if (rc == 0)
-        rc = optional_to_json(object, "daemon_socket", launch->daemon_socket);
+        rc = optional_to_json(object, "daemon_socket", order->daemon_socket);
     object_finish(object, rc, out);
 }
 
-void launch_started_encode(const struct launch_started *started, struct buf *out)
+void order_started_encode(const struct order_started *started, struct buf *out)
 {
     json_t *object = json_object();
     int rc =
@@ -239,7 +238,7 @@ void launch_started_encode(const struct launch_started *started, struct buf *out
     object_finish(object, rc, out);
 }
 
-void launch_exit_encode(const struct launch_exit *record, struct buf *out)
+void order_exit_encode(const struct order_exit *record, struct buf *out)
 {
     json_t *object = json_object();
     int rc = columns_to_json(object, exit_columns, ARRAY_SIZE(exit_columns), record);
@@ -312,7 +311,7 @@ static int columns_from_json(const json_t *object, const struct column *columns,
 }
 
 static int words_from_json(const json_t *object, const char *key,
-                           struct launch_words *words, struct err *err)
+                           struct order_words *words, struct err *err)
 {
     const json_t *array = json_object_get(object, key);
     size_t n = json_array_size(array);
@@ -325,22 +324,22 @@ static int words_from_json(const json_t *object, const char *key,
 
         if (!json_is_string(value))
             return err_field(err, E_INVALID, key, "must be a list of texts");
-        rc = launch_words_add(words, json_string_value(value));
+        rc = order_words_add(words, json_string_value(value));
         if (rc < 0)
             return err_field(err, rc, key, "is too long");
     }
     return 0;
 }
 
-static int ranks_from_json(const json_t *object, struct launch *launch, struct err *err)
+static int ranks_from_json(const json_t *object, struct order *order, struct err *err)
 {
     const json_t *array = json_object_get(object, "ranks");
     size_t n = json_array_size(array);
 
-    if (n < 1 || n > (size_t)launch->plan.size)
+    if (n < 1 || n > (size_t)order->plan.size)
         return err_field(err, E_INVALID, "ranks", "must list 1..size ranks");
-    launch->ranks = mem_new(n, sizeof(launch->ranks[0]));
-    if (!launch->ranks)
+    order->ranks = mem_new(n, sizeof(order->ranks[0]));
+    if (!order->ranks)
         return E_NOMEM;
     for (size_t i = 0; i < n; i++) {
         const json_t *rank = json_object_get(json_array_get(array, i), "rank");
@@ -349,14 +348,14 @@ static int ranks_from_json(const json_t *object, struct launch *launch, struct e
         int64_t d = json_integer_value(device);
 
         if (!json_is_integer(rank) || !json_is_integer(device) || r < 0 ||
-            r >= launch->plan.size || d < 0 || d >= DEVICES_MAX)
+            r >= order->plan.size || d < 0 || d >= DEVICES_MAX)
             return err_field(err, E_INVALID, "ranks", "has a bad rank or device");
-        if (i > 0 && r <= launch->ranks[i - 1].rank)
+        if (i > 0 && r <= order->ranks[i - 1].rank)
             return err_field(err, E_INVALID, "ranks", "must ascend");
-        launch->ranks[i].rank = (int32_t)r;
-        launch->ranks[i].device = (int32_t)d;
+        order->ranks[i].rank = (int32_t)r;
+        order->ranks[i].device = (int32_t)d;
     }
-    launch->n_ranks = (int32_t)n;
+    order->n_ranks = (int32_t)n;
     return 0;
 }
 
@@ -379,9 +378,8 @@ static int object_parse(const char *text, size_t len, json_t **ret, struct err *
     json_t *object;
     int64_t format;
 
-    if (len > LAUNCH_TEXT_MAX)
-        return err_set(err, E_LIMIT, "the file is longer than %zu bytes",
-                       LAUNCH_TEXT_MAX);
+    if (len > ORDER_TEXT_MAX)
+        return err_set(err, E_LIMIT, "the file is longer than %zu bytes", ORDER_TEXT_MAX);
     object = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
     if (!object)
         return err_set(err, E_INVALID, "line %d: %s", why.line, why.text);
@@ -390,55 +388,55 @@ static int object_parse(const char *text, size_t len, json_t **ret, struct err *
         json_decref(object);
         return err_field(err, E_INVALID, "format", "is missing");
     }
-    if (format > LAUNCH_FORMAT) {
+    if (format > ORDER_FORMAT) {
         json_decref(object);
         return err_field(err, E_VERSION, "format", "%lld is newer than %d",
-                         (long long)format, LAUNCH_FORMAT);
+                         (long long)format, ORDER_FORMAT);
     }
     *ret = object;
     return 0;
 }
 
-static int launch_from_json(const json_t *object, struct launch *launch, struct err *err)
+static int order_from_json(const json_t *object, struct order *order, struct err *err)
 {
     static const char *const keys[] = {"master_addr", "cwd", "log_dir", "checkpoint_dir",
                                        "daemon_socket"};
-    char **texts[] = {&launch->master_addr, &launch->cwd, &launch->log_dir,
-                      &launch->checkpoint_dir, &launch->daemon_socket};
-    int rc = columns_from_json(object, launch_columns, ARRAY_SIZE(launch_columns), launch,
-                               err);
+    char **texts[] = {&order->master_addr, &order->cwd, &order->log_dir,
+                      &order->checkpoint_dir, &order->daemon_socket};
+    int rc =
+        columns_from_json(object, order_columns, ARRAY_SIZE(order_columns), order, err);
 
-    if (rc == 0 && launch->plan.size < 1)
+    if (rc == 0 && order->plan.size < 1)
         rc = err_field(err, E_INVALID, "size", "must be 1 or more");
     if (rc == 0)
-        rc = words_from_json(object, "argv", &launch->argv, err);
+        rc = words_from_json(object, "argv", &order->argv, err);
     if (rc == 0)
-        rc = words_from_json(object, "env", &launch->env, err);
+        rc = words_from_json(object, "env", &order->env, err);
     if (rc == 0)
-        rc = ranks_from_json(object, launch, err);
+        rc = ranks_from_json(object, order, err);
     for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(keys); i++)
         rc = optional_from_json(object, keys[i], texts[i], err);
-    if (rc == 0 && (launch->argv.n == 0 || !launch->argv.words[0][0]))
+    if (rc == 0 && (order->argv.n == 0 || !order->argv.words[0][0]))
         rc = err_field(err, E_INVALID, "argv", "is empty");
     return rc;
 }
 
-int launch_decode(const char *text, size_t len, struct launch *ret, struct err *err)
+int order_decode(const char *text, size_t len, struct order *ret, struct err *err)
 {
-    struct launch launch;
+    struct order order;
     json_t *object = NULL;
     int rc = object_parse(text, len, &object, err);
 
     if (rc < 0)
         return rc;
-    launch_init(&launch);
-    rc = launch_from_json(object, &launch, err);
+    order_init(&order);
+    rc = order_from_json(object, &order, err);
     json_decref(object);
     if (rc < 0) {
-        launch_release(&launch);
+        order_release(&order);
         return rc;
     }
-    *ret = launch;
+    *ret = order;
     return 0;
 }
 
@@ -455,10 +453,10 @@ static int plain_decode(const char *text, size_t len, const struct column *colum
     return rc;
 }
 
-int launch_started_decode(const char *text, size_t len, struct launch_started *ret,
-                          struct err *err)
+int order_started_decode(const char *text, size_t len, struct order_started *ret,
+                         struct err *err)
 {
-    struct launch_started started = {0};
+    struct order_started started = {0};
     int rc = plain_decode(text, len, started_columns, ARRAY_SIZE(started_columns),
                           &started, err);
 
@@ -467,10 +465,10 @@ int launch_started_decode(const char *text, size_t len, struct launch_started *r
     return rc;
 }
 
-int launch_exit_decode(const char *text, size_t len, struct launch_exit *ret,
-                       struct err *err)
+int order_exit_decode(const char *text, size_t len, struct order_exit *ret,
+                      struct err *err)
 {
-    struct launch_exit record = {.rank = -1, .samples_done = -1};
+    struct order_exit record = {.rank = -1, .samples_done = -1};
     int rc =
         plain_decode(text, len, exit_columns, ARRAY_SIZE(exit_columns), &record, err);
 
@@ -481,38 +479,38 @@ int launch_exit_decode(const char *text, size_t len, struct launch_exit *ret,
 
 /* --- Memory. ---------------------------------------------------------------------- */
 
-void launch_init(struct launch *launch)
+void order_init(struct order *order)
 {
-    memset(launch, 0, sizeof(*launch));
+    memset(order, 0, sizeof(*order));
 }
 
-static void words_release(struct launch_words *words)
+static void words_release(struct order_words *words)
 {
     for (size_t i = 0; i < words->n; i++)
         mem_free(words->words[i]);
     mem_free(words->words);
 }
 
-void launch_release(struct launch *launch)
+void order_release(struct order *order)
 {
-    words_release(&launch->argv);
-    words_release(&launch->env);
-    mem_free(launch->ranks);
-    mem_free(launch->master_addr);
-    mem_free(launch->cwd);
-    mem_free(launch->log_dir);
-    mem_free(launch->checkpoint_dir);
-    mem_free(launch->daemon_socket);
-    launch_init(launch);
+    words_release(&order->argv);
+    words_release(&order->env);
+    mem_free(order->ranks);
+    mem_free(order->master_addr);
+    mem_free(order->cwd);
+    mem_free(order->log_dir);
+    mem_free(order->checkpoint_dir);
+    mem_free(order->daemon_socket);
+    order_init(order);
 }
 
-int launch_words_add(struct launch_words *words, const char *word)
+int order_words_add(struct order_words *words, const char *word)
 {
     void *array = words->words;
     char *copy;
     int rc;
 
-    if (words->n >= LAUNCH_WORDS_MAX)
+    if (words->n >= ORDER_WORDS_MAX)
         return E_LIMIT;
     rc = mem_reserve(&array, &words->cap, words->n + 2, sizeof(words->words[0]));
     if (rc < 0)
