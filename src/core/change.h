@@ -7,6 +7,7 @@
 #ifndef CORE_CHANGE_H
 #define CORE_CHANGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ struct globals {
     usec_t now_us;       /* time of the newest event; never decreases */
     usec_t planned_us;   /* time of the newest plan */
     usec_t plan_wake_us; /* a held-back move may become right then; USEC_NEVER: none */
+    usec_t confirm_until_us; /* jobs that are unconfirmed then are lost; 0: none are */
+    usec_t since_us;         /* time of the first event */
     bool needs_plan;
     int64_t plans;
     int64_t arrivals; /* counted since the start, for the mean time between events */
@@ -66,6 +69,9 @@ void changes_init(struct changes *changes);
 void changes_release(struct changes *changes);
 /* Empties the list; the memory stays. */
 void changes_clear(struct changes *changes);
+/* Drops the changes from index n on (n <= changes->n): how a step that fails halfway
+ * leaves no trace. */
+void changes_truncate(struct changes *changes, size_t n);
 
 /* Appends a zeroed change of this kind and lends it until the next append; NULL when out
  * of memory. */

@@ -44,15 +44,6 @@ struct device {
     uint32_t flags;
 };
 
-struct cluster {
-    struct node *nodes;
-    int32_t n_nodes;
-    size_t cap_nodes;
-    struct device *devices;
-    int32_t n_devices;
-    size_t cap_devices;
-};
-
 struct cluster_count {
     int32_t total;
     int32_t held; /* on nodes that are up */
@@ -60,13 +51,40 @@ struct cluster_count {
     int32_t gone;
 };
 
+struct cluster_share;
+
+/* nodes and devices are for everybody to read; only cluster_put_*() write, because the
+ * last three are kept in step with them, so that no question walks all devices. */
+struct cluster {
+    struct node *nodes;
+    int32_t n_nodes;
+    size_t cap_nodes;
+    struct device *devices;
+    int32_t n_devices;
+    size_t cap_devices;
+
+    struct cluster_count count;
+    struct {
+        uint32_t *items; /* indices of nodes, by name */
+        size_t cap;
+    } by_name;
+    struct {
+        struct cluster_share *items; /* one per job that holds devices, by job */
+        size_t n;
+        size_t cap;
+    } shares;
+};
+
 void cluster_init(struct cluster *c);
 void cluster_release(struct cluster *c);
 
-/* Adds the node at index n_nodes, or replaces the record of a known one (its number of
- * devices must be the same). Returns 0 or E_NOMEM. */
+/* Adds the node at index n_nodes (its first device is the next one, its name new), or
+ * replaces the record of a known one (name and devices must be the same). Returns 0,
+ * E_NOMEM, or E_CORRUPT when the record contradicts the table; then nothing changes. */
 int cluster_put_node(struct cluster *c, const struct node *node);
-/* The range must exist. */
+/* Whether all devices of the range exist. */
+bool cluster_has_range(const struct cluster *c, int32_t first, int32_t count);
+/* The range must exist (ASSERT). */
 void cluster_put_hold(struct cluster *c, const struct hold *hold);
 
 const struct node *cluster_find_node(const struct cluster *c, const char *name);
@@ -77,5 +95,7 @@ int32_t cluster_capacity(const struct cluster *c, const char *device_type);
 int32_t cluster_configured(const struct cluster *c, const char *device_type);
 /* Devices that the job holds with any of the flags. */
 int32_t cluster_held(const struct cluster *c, uint32_t job, uint32_t flags);
+
+const char *node_state_name(enum node_state state);
 
 #endif

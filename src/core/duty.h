@@ -16,7 +16,8 @@ enum duty_kind {
     DUTY_SAVE,  /* elastic: bring all ranks to one step boundary, save, and wait there;
                    answer SAVED or SAVE_FAILED, or EXIT */
     DUTY_STOP,  /* notice, grace, then SIGKILL; answer EXIT for every node */
-    DUTY_GO_ON, /* a DUTY_SAVE was called off: train on with the old plan */
+    DUTY_GO_ON, /* train on with `plan`: nothing, unless a DUTY_SAVE is to be called off
+                 */
     DUTY_KIND_MAX
 };
 

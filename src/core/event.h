@@ -29,7 +29,6 @@ enum event_kind {
                           every process of that incarnation on that node has ended */
     EVENT_PERF,        /* job.id, incarnation, samples, rate_milli */
     EVENT_MODEL,       /* job.id, model */
-    EVENT_STALL,       /* job.id, stall kind and span, as measured */
     EVENT_DAEMON_START, /* the daemon starts on this state: live jobs become unconfirmed
                          */
     EVENT_ADOPTED,      /* job.id, incarnation: its shims answered */
@@ -51,8 +50,6 @@ struct event {
     int32_t exit_code;
     int64_t samples; /* samples_done as the trainer or its checkpoint says; -1: no word */
     int64_t rate_milli;
-    enum job_stall stall;
-    usec_t stall_us;
     char text[REASON_MAX_BYTES];
 };
 

@@ -88,6 +88,20 @@ void job_move(struct job_run *run, enum job_state next, enum job_state goal,
         run->end_us = now_us;
     if (!states[next].holds_devices)
         run->is_unconfirmed = false;
+    if (next != JOB_RUNNING)
+        run->is_broken = false;
+    va_start(args, fmt);
+    (void)vsnprintf(run->reason, sizeof run->reason, fmt, args);
+    va_end(args);
+}
+
+void job_set_goal(struct job_run *run, enum job_state goal, const char *fmt, ...)
+{
+    va_list args;
+
+    ASSERT(run->state == JOB_STOPPING);
+    ASSERT(job_state_may_follow(JOB_STOPPING, goal));
+    run->goal = goal;
     va_start(args, fmt);
     (void)vsnprintf(run->reason, sizeof run->reason, fmt, args);
     va_end(args);

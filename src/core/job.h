@@ -118,7 +118,7 @@ struct job_run {
     enum job_state goal;  /* of JOB_STOPPING: where it will go; else equal to state */
     enum job_phase phase; /* of JOB_RESIZING */
     bool is_unconfirmed;  /* after a restart of the daemon, until its shim answers */
-    bool is_pinned;       /* `update --gpus k..k` and the like */
+    bool is_broken;       /* RUNNING with a part of its devices lost: cannot train on */
     bool has_started;     /* at least once */
     uint32_t generation;  /* the highest ever used; only rises */
     uint32_t incarnation; /* the highest ever used; only rises */
@@ -129,7 +129,7 @@ struct job_run {
     usec_t since_us;   /* moment of the last change of state */
     usec_t start_us;   /* moment of the first RUNNING; 0 before */
     usec_t moved_us;   /* moment at which the last move began (start or resize) */
-    usec_t retry_us;   /* QUEUED: not before this moment; 0: at once */
+    usec_t retry_us;   /* QUEUED: not started, RUNNING: not resized, before this moment */
     usec_t end_us;     /* moment of the final state; 0 before */
     usec_t active_us;  /* span in running states up to since_us */
     int64_t device_us; /* device-microseconds held up to since_us */
@@ -150,6 +150,7 @@ const char *job_level_name(enum job_level level);
 const char *job_accumulate_name(enum job_accumulate accumulate);
 const char *job_lr_rule_name(enum job_lr_rule rule);
 const char *job_cause_name(enum job_cause cause);
+const char *job_stall_name(enum job_stall stall);
 
 bool job_state_is_final(enum job_state state);
 /* STARTING, RUNNING, RESIZING and STOPPING hold devices. */
@@ -162,6 +163,11 @@ bool job_state_may_follow(enum job_state from, enum job_state to);
  * (ASSERT). */
 void job_move(struct job_run *run, enum job_state next, enum job_state goal,
               usec_t now_us, const char *fmt, ...) ATTR_PRINTF(5, 6);
+
+/* Gives a job in JOB_STOPPING another goal (a cancel during a pause, an end of its own).
+ */
+void job_set_goal(struct job_run *run, enum job_state goal, const char *fmt, ...)
+    ATTR_PRINTF(3, 4);
 
 /* Sets the phase of a resize; legal order is SAVE -> EXIT -> START (SAVE may be skipped).
  */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 static struct job_spec good_spec(void)
@@ -38,19 +39,19 @@ static void job_state_table_is_the_one_of_the_design(void **state)
         [JOB_CANCELLED] = "",
         [JOB_DROPPED] = "",
     };
+    struct buf seen;
 
     (void)state;
+    buf_init(&seen, 200);
     for (unsigned from = 0; from < JOB_STATE_MAX; from++) {
-        char seen[200] = "";
-
+        buf_clear(&seen);
         for (unsigned to = 0; to < JOB_STATE_MAX; to++)
-            if (job_state_may_follow((enum job_state)from, (enum job_state)to)) {
-                strcat(seen, job_state_name((enum job_state)to));
-                strcat(seen, " ");
-            }
-        assert_string_equal(seen, expected[from]);
-        assert_int_equal(job_state_is_final((enum job_state)from), seen[0] == '\0');
+            if (job_state_may_follow((enum job_state)from, (enum job_state)to))
+                buf_printf(&seen, "%s ", job_state_name((enum job_state)to));
+        assert_string_equal(seen.text, expected[from]);
+        assert_int_equal(job_state_is_final((enum job_state)from), seen.len == 0);
     }
+    buf_release(&seen);
 }
 
 static void job_move_accounts_time_and_clears_the_phase(void **state)

@@ -14,7 +14,8 @@
 /* Chooses `size` devices of the type ("" is any; all on one type) for the job from those
  * it holds and those in `free` (one byte a device: 1 is free; the caller keeps it current
  * across several jobs of one plan). Writes ascending indices to ret_devices (room for
- * size). Returns 0, or E_INFEASIBLE when there are too few; `free` is not changed. */
+ * size). Returns 0,
+ * E_INFEASIBLE when there are too few, or E_NOMEM; `free` is not changed. */
 int place_choose(const struct cluster *cluster, uint32_t job, const char *device_type,
                  int32_t size, const uint8_t *free, int32_t *ret_devices);
 

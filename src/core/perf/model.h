@@ -66,8 +66,11 @@ int model_check(const struct perf_model *model, struct err *err);
 double model_t_proc(const struct perf_model *model, int32_t micro_batch);
 /* Seconds of communication per optimizer step; 0 for k = 1. */
 double model_t_comm(const struct perf_model *model, int32_t size, int32_t nodes);
+/* S(k) of a job of which nothing was measured: k^0.8. */
+double model_prior(int32_t size);
 /* Samples per second for an exact global batch over k ranks: the slowest rank has
- * ceil(B/k) samples in a passes of at most m. */
+ * ceil(B/k) samples in a passes of at most m. With n_proc 0 it is model_prior(), a rate
+ * relative to one device, whatever the batch. */
 double model_rate(const struct perf_model *model, int32_t size, int32_t nodes,
                   int32_t global_batch, int32_t micro_batch, int32_t accumulation);
 

@@ -53,8 +53,11 @@ struct row_rule {
 void row_init(struct row *row);
 void row_release(struct row *row);
 
-/* Builds the row. Returns 0, E_NOMEM, or E_INFEASIBLE when no size has a plan, with the
- * field and reason in err (what range or limit stood in the way). */
+/* Builds the row, in place of what it held. Returns 0, E_NOMEM, or E_INFEASIBLE when no
+ * size has a plan, with the field and reason in err (what range or limit stood in the
+ * way); on failure the row keeps what it held. The spec must be complete and pass
+ * job_spec_check(), the model model_check(). Whatever rule->size_limit says, the smallest
+ * size that has a plan is in the row: every job may start. */
 int row_build(struct row *row, const struct job_spec *spec,
               const struct perf_model *model, const struct row_rule *rule,
               struct err *err);

@@ -18,8 +18,8 @@ int32_t split_offset(int32_t global_batch, int32_t size, int32_t rank);
 /* Samples of pass p (0 <= p < a) on this rank: as equal as possible, first ones larger.
  */
 int32_t split_pass(int32_t rank_samples, int32_t accumulation, int32_t pass);
-/* Whether (k, B, m, a) is a plan: k, B, m, a >= 1 and ceil(ceil(B/k)/a) <= m. Names the
- * field otherwise. */
+/* Whether (k, B, m, a) is a plan: k, B, m, a >= 1 and within limits.h, and
+ * ceil(ceil(B/k)/a) <= m. Names the field otherwise. */
 int split_check(int32_t size, int32_t global_batch, int32_t micro_batch,
                 int32_t accumulation, struct err *err);
 

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster.c - the tables of nodes and devices, and the sums that are asked for often.
+ *
+ * A plan asks for each of ten thousand jobs what it holds, and there may be a million
+ * devices; so three things are kept in step with the tables instead of being counted:
+ * the totals, the share of every job that holds something, and the order of nodes by
+ * name. Invariants:
+ *   1. The devices of node i are nodes[i].first .. first + devices - 1; nodes follow each
+ *      other without gaps, and never leave.
+ *   2. A device has a job exactly when it has a flag.
+ *   3. count.held + count.free + count.gone = count.total = n_devices.
+ *   4. shares is sorted by job, has one entry for each job that holds a device, and room
+ *      for as many as there are devices; so putting a hold cannot fail.
+ *   5. by_name is a permutation of all indices of nodes.
+ * New jobs have larger numbers than old ones, so most entries of shares are added at its
+ * end; one that is not moves the rest, 16 bytes a job.
+ * Not here: which devices to choose (place.c), what a lost node means for its jobs
+ * (decide). */
+#include "core/cluster.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* The devices of one job, lost ones too. */
+struct cluster_share {
+    uint32_t job;
+    int32_t n_now;
+    int32_t n_next;
+    int32_t n_any;
+};
+
+void cluster_init(struct cluster *c)
+{
+    *c = (struct cluster){0};
+}
+
+void cluster_release(struct cluster *c)
+{
+    mem_free(c->nodes);
+    mem_free(c->devices);
+    mem_free(c->by_name.items);
+    mem_free(c->shares.items);
+    cluster_init(c);
+}
+
+/* Position in by_name at which a node of this name stands or would stand. */
+static size_t name_position(const struct cluster *c, const char *name)
+{
+    size_t low = 0;
+    size_t high = (size_t)c->n_nodes;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(c->nodes[c->by_name.items[middle]].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct node *cluster_find_node(const struct cluster *c, const char *name)
+{
+    size_t at = name_position(c, name);
+    const struct node *node;
+
+    if (at == (size_t)c->n_nodes)
+        return NULL;
+    node = &c->nodes[c->by_name.items[at]];
+    return strcmp(node->name, name) == 0 ? node : NULL;
+}
+
+/* Devices of the node that some job holds. */
+static int32_t node_used(const struct cluster *c, const struct node *node)
+{
+    int32_t used = 0;
+
+    for (int32_t i = 0; i < node->devices; i++)
+        used += c->devices[node->first + i].job != 0;
+    return used;
+}
+
+static int reserve(struct cluster *c, size_t n_nodes, size_t n_devices)
+{
+    void *nodes = c->nodes;
+    void *devices = c->devices;
+    void *by_name = c->by_name.items;
+    void *shares = c->shares.items;
+    int rc;
+
+    rc = mem_reserve(&nodes, &c->cap_nodes, n_nodes, sizeof *c->nodes);
+    c->nodes = nodes;
+    if (rc == 0)
+        rc = mem_reserve(&devices, &c->cap_devices, n_devices, sizeof *c->devices);
+    c->devices = devices;
+    if (rc == 0)
+        rc = mem_reserve(&by_name, &c->by_name.cap, n_nodes, sizeof *c->by_name.items);
+    c->by_name.items = by_name;
+    if (rc == 0)
+        rc = mem_reserve(&shares, &c->shares.cap, n_devices, sizeof *c->shares.items);
+    c->shares.items = shares;
+    return rc;
+}
+
+static int add_node(struct cluster *c, const struct node *node)
+{
+    size_t at;
+    uint32_t *order;
+    int rc;
+
+    if (node->index >= NODES_MAX || node->first != c->n_devices)
+        return E_CORRUPT;
+    if (node->devices < 0 || node->devices > NODE_DEVICES_MAX)
+        return E_CORRUPT;
+    if (cluster_find_node(c, node->name))
+        return E_CORRUPT;
+    rc = reserve(c, (size_t)c->n_nodes + 1, (size_t)c->n_devices + (size_t)node->devices);
+    if (rc < 0)
+        return rc;
+    at = name_position(c, node->name);
+    order = c->by_name.items;
+    memmove(order + at + 1, order + at, ((size_t)c->n_nodes - at) * sizeof *order);
+    order[at] = node->index;
+    c->nodes[c->n_nodes++] = *node;
+    for (int32_t i = 0; i < node->devices; i++)
+        c->devices[c->n_devices++] = (struct device){.node = node->index};
+    c->count.total += node->devices;
+    if (node->state == NODE_UP)
+        c->count.free += node->devices;
+    else
+        c->count.gone += node->devices;
+    return 0;
+}
+
+int cluster_put_node(struct cluster *c, const struct node *node)
+{
+    struct node *old;
+    int32_t used;
+    int32_t sign;
+
+    ASSERT((unsigned)node->state < NODE_STATE_MAX);
+    ASSERT(memchr(node->name, '\0', sizeof node->name) != NULL);
+    if (node->index > (uint32_t)c->n_nodes)
+        return E_CORRUPT;
+    if (node->index == (uint32_t)c->n_nodes)
+        return add_node(c, node);
+    old = &c->nodes[node->index];
+    if (old->devices != node->devices || old->first != node->first ||
+        strcmp(old->name, node->name) != 0)
+        return E_CORRUPT;
+    if (old->state != node->state) {
+        used = node_used(c, node);
+        sign = node->state == NODE_UP ? 1 : -1;
+        c->count.held += sign * used;
+        c->count.free += sign * (node->devices - used);
+        c->count.gone -= sign * node->devices;
+    }
+    *old = *node;
+    return 0;
+}
+
+/* Position in shares at which the job stands or would stand. */
+static size_t share_position(const struct cluster *c, uint32_t job)
+{
+    const struct cluster_share *shares = c->shares.items;
+    size_t low = 0;
+    size_t high = c->shares.n;
+
+    if (high > 0 && shares[high - 1].job < job)
+        return high;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (shares[middle].job < job)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Adds `sign` times a device with these flags to the job's share. */
+static void share_count(struct cluster *c, uint32_t job, uint32_t flags, int32_t sign)
+{
+    size_t at = share_position(c, job);
+    struct cluster_share *share = &c->shares.items[at];
+
+    if (at == c->shares.n || share->job != job) {
+        ASSERT(sign > 0);
+        ASSERT(c->shares.n < c->shares.cap);
+        memmove(share + 1, share, (c->shares.n - at) * sizeof *share);
+        *share = (struct cluster_share){.job = job};
+        c->shares.n++;
+    }
+    share->n_now += flags & HOLD_NOW ? sign : 0;
+    share->n_next += flags & HOLD_NEXT ? sign : 0;
+    share->n_any += sign;
+    ASSERT(share->n_any >= 0);
+    if (share->n_any == 0) {
+        c->shares.n--;
+        memmove(share, share + 1, (c->shares.n - at) * sizeof *share);
+    }
+}
+
+static void put_device(struct cluster *c, struct device *device, uint32_t job,
+                       uint32_t flags)
+{
+    int32_t used = (job != 0) - (device->job != 0);
+
+    if (device->job == job && device->flags == flags)
+        return;
+    /* Leaving first makes room in shares certain (invariant 4); a job that only changes
+     * its flags keeps its place there. */
+    if (device->job == job && job != 0)
+        share_count(c, job, flags, 1);
+    if (device->job != 0)
+        share_count(c, device->job, device->flags, -1);
+    if (device->job != job && job != 0)
+        share_count(c, job, flags, 1);
+    if (c->nodes[device->node].state == NODE_UP) {
+        c->count.held += used;
+        c->count.free -= used;
+    }
+    device->job = job;
+    device->flags = flags;
+}
+
+bool cluster_has_range(const struct cluster *c, int32_t first, int32_t count)
+{
+    return first >= 0 && count >= 0 && count <= c->n_devices &&
+           first <= c->n_devices - count;
+}
+
+void cluster_put_hold(struct cluster *c, const struct hold *hold)
+{
+    uint32_t flags = hold->flags & (HOLD_NOW | HOLD_NEXT);
+    uint32_t job = flags ? hold->job : 0;
+
+    ASSERT(cluster_has_range(c, hold->first, hold->count));
+    for (int32_t i = 0; i < hold->count; i++)
+        put_device(c, &c->devices[hold->first + i], job, job ? flags : 0);
+    ASSERT(c->count.held + c->count.free + c->count.gone == c->count.total);
+}
+
+struct cluster_count cluster_count(const struct cluster *c)
+{
+    return c->count;
+}
+
+static bool is_of_type(const struct node *node, const char *device_type)
+{
+    return device_type[0] == '\0' || strcmp(node->device_type, device_type) == 0;
+}
+
+int32_t cluster_capacity(const struct cluster *c, const char *device_type)
+{
+    int32_t capacity = 0;
+
+    for (int32_t i = 0; i < c->n_nodes; i++)
+        if (c->nodes[i].state == NODE_UP && is_of_type(&c->nodes[i], device_type))
+            capacity += c->nodes[i].devices;
+    return capacity;
+}
+
+int32_t cluster_configured(const struct cluster *c, const char *device_type)
+{
+    int32_t configured = 0;
+
+    for (int32_t i = 0; i < c->n_nodes; i++)
+        if (is_of_type(&c->nodes[i], device_type))
+            configured += c->nodes[i].devices;
+    return configured;
+}
+
+int32_t cluster_held(const struct cluster *c, uint32_t job, uint32_t flags)
+{
+    size_t at = share_position(c, job);
+    const struct cluster_share *share;
+
+    if (at == c->shares.n || c->shares.items[at].job != job)
+        return 0;
+    share = &c->shares.items[at];
+    if ((flags & HOLD_NOW) && (flags & HOLD_NEXT))
+        return share->n_any;
+    if (flags & HOLD_NOW)
+        return share->n_now;
+    return flags & HOLD_NEXT ? share->n_next : 0;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* core.c - the state, and folding changes into it.
+ *
+ * The state is a handful of records: globals, config, nodes, devices, and per live job
+ * its spec, run and model. core_apply() stores one record; it computes nothing, so a
+ * journal of changes rebuilds the state without ever deciding again. Invariants:
+ *   1. jobs[] is sorted by id; ids only rise, so an arrival is appended.
+ *   2. A job in a final state is not in jobs[].
+ *   3. Nothing here reads config or policy: the fold does not depend on rules.
+ * Not here: what an event means (decide*.c), what follows for the outside (duty.c). */
+#include "core/core.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+struct core {
+    struct globals globals;
+    struct config config;
+    struct cluster cluster;
+    struct job **jobs;
+    size_t n_jobs;
+    size_t cap_jobs;
+};
+
+struct core *core_new(void)
+{
+    struct core *core = mem_new(1, sizeof *core);
+
+    if (!core)
+        return NULL;
+    core->globals = (struct globals){
+        .next_job = 1, .next_order = 1, .head_order = -1, .plan_wake_us = USEC_NEVER};
+    config_defaults(&core->config);
+    cluster_init(&core->cluster);
+    return core;
+}
+
+static void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    job_spec_release(&job->spec);
+    mem_free(job);
+}
+
+void core_free(struct core *core)
+{
+    if (!core)
+        return;
+    for (size_t i = 0; i < core->n_jobs; i++)
+        job_free(core->jobs[i]);
+    mem_free(core->jobs);
+    cluster_release(&core->cluster);
+    mem_free(core);
+}
+
+/* Index of the first job with an id not below this one. */
+static size_t lower_bound(const struct core *core, uint32_t id)
+{
+    size_t low = 0;
+    size_t high = core->n_jobs;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (core->jobs[middle]->spec.id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct job *find(const struct core *core, uint32_t id)
+{
+    size_t i = lower_bound(core, id);
+
+    return i < core->n_jobs && core->jobs[i]->spec.id == id ? core->jobs[i] : NULL;
+}
+
+static int apply_spec(struct core *core, const struct job_spec *spec)
+{
+    struct job *job = find(core, spec->id);
+    struct job_spec copy;
+    void *jobs = core->jobs;
+
+    if (spec->id == 0)
+        return E_CORRUPT;
+    if (!job && core->n_jobs > 0 && core->jobs[core->n_jobs - 1]->spec.id > spec->id)
+        return E_CORRUPT;
+    if (job_spec_copy(&copy, spec) < 0)
+        return E_NOMEM;
+    if (job) {
+        job_spec_release(&job->spec);
+        job->spec = copy;
+        return 0;
+    }
+    job = mem_new(1, sizeof *job);
+    if (!job ||
+        mem_reserve(&jobs, &core->cap_jobs, core->n_jobs + 1, sizeof(struct job *)) < 0) {
+        mem_free(job);
+        job_spec_release(&copy);
+        return E_NOMEM;
+    }
+    core->jobs = jobs;
+    job->spec = copy;
+    job->run.id = spec->id;
+    core->jobs[core->n_jobs++] = job;
+    return 0;
+}
+
+static int apply_run(struct core *core, const struct job_run *run)
+{
+    size_t i = lower_bound(core, run->id);
+    struct job *job = find(core, run->id);
+
+    if (!job || (unsigned)run->state >= JOB_STATE_MAX)
+        return E_CORRUPT;
+    if (run->state != job->run.state &&
+        !job_state_may_follow(job->run.state, run->state) && job->run.order != 0)
+        return E_CORRUPT;
+    if (run->generation < job->run.generation || run->incarnation < job->run.incarnation)
+        return E_CORRUPT;
+    job->run = *run;
+    if (!job_state_is_final(run->state))
+        return 0;
+    job_free(job);
+    core->n_jobs--;
+    memmove(core->jobs + i, core->jobs + i + 1, (core->n_jobs - i) * sizeof *core->jobs);
+    return 0;
+}
+
+static int apply_model(struct core *core, uint32_t id, const struct perf_model *model)
+{
+    struct job *job = find(core, id);
+
+    if (!job)
+        return E_CORRUPT;
+    job->model = *model;
+    return 0;
+}
+
+static int apply_node(struct core *core, const struct node *node)
+{
+    const struct cluster *c = &core->cluster;
+
+    if (node->index > (uint32_t)c->n_nodes || node->devices < 0)
+        return E_CORRUPT;
+    if (node->index < (uint32_t)c->n_nodes &&
+        c->nodes[node->index].devices != node->devices)
+        return E_CORRUPT;
+    return cluster_put_node(&core->cluster, node);
+}
+
+static int apply_hold(struct core *core, const struct hold *hold)
+{
+    if (hold->first < 0 || hold->count < 1 ||
+        hold->count > core->cluster.n_devices - hold->first)
+        return E_CORRUPT;
+    cluster_put_hold(&core->cluster, hold);
+    return 0;
+}
+
+int core_apply(struct core *core, const struct change *change)
+{
+    switch (change->kind) {
+    case CHANGE_GLOBALS:
+        core->globals = change->u.globals;
+        return 0;
+    case CHANGE_CONFIG:
+        core->config = change->u.config;
+        return 0;
+    case CHANGE_NODE:
+        return apply_node(core, &change->u.node);
+    case CHANGE_HOLD:
+        return apply_hold(core, &change->u.hold);
+    case CHANGE_SPEC:
+        return apply_spec(core, change->u.spec);
+    case CHANGE_MODEL:
+        return apply_model(core, change->u.model.job, change->u.model.model);
+    case CHANGE_RUN:
+        return apply_run(core, &change->u.run);
+    case CHANGE_KIND_MAX:
+        break;
+    }
+    return E_CORRUPT;
+}
+
+static int snapshot_holds(const struct core *core, struct changes *out)
+{
+    const struct cluster *c = &core->cluster;
+    struct change *change;
+
+    for (int32_t i = 0; i < c->n_devices;) {
+        const struct device *d = &c->devices[i];
+        int32_t n = 1;
+
+        while (i + n < c->n_devices && c->devices[i + n].job == d->job &&
+               c->devices[i + n].flags == d->flags)
+            n++;
+        if (d->job != 0) {
+            change = changes_add(out, CHANGE_HOLD);
+            if (!change)
+                return E_NOMEM;
+            change->u.hold = (struct hold){i, n, d->job, d->flags};
+        }
+        i += n;
+    }
+    return 0;
+}
+
+static int snapshot_job(const struct job *job, struct changes *out)
+{
+    struct change *change = changes_add(out, CHANGE_SPEC);
+
+    if (!change)
+        return E_NOMEM;
+    change->u.spec = mem_new(1, sizeof *change->u.spec);
+    if (!change->u.spec || job_spec_copy(change->u.spec, &job->spec) < 0)
+        return E_NOMEM;
+    change = changes_add(out, CHANGE_MODEL);
+    if (!change)
+        return E_NOMEM;
+    change->u.model.job = job->spec.id;
+    change->u.model.model = mem_new(1, sizeof *change->u.model.model);
+    if (!change->u.model.model)
+        return E_NOMEM;
+    *change->u.model.model = job->model;
+    change = changes_add(out, CHANGE_RUN);
+    if (!change)
+        return E_NOMEM;
+    change->u.run = job->run;
+    return 0;
+}
+
+int core_snapshot(const struct core *core, struct changes *out)
+{
+    struct change *change = changes_add(out, CHANGE_GLOBALS);
+    int rc = 0;
+
+    if (!change)
+        return E_NOMEM;
+    change->u.globals = core->globals;
+    change = changes_add(out, CHANGE_CONFIG);
+    if (!change)
+        return E_NOMEM;
+    change->u.config = core->config;
+    for (int32_t i = 0; i < core->cluster.n_nodes; i++) {
+        change = changes_add(out, CHANGE_NODE);
+        if (!change)
+            return E_NOMEM;
+        change->u.node = core->cluster.nodes[i];
+    }
+    for (size_t i = 0; i < core->n_jobs && rc == 0; i++)
+        rc = snapshot_job(core->jobs[i], out);
+    return rc < 0 ? rc : snapshot_holds(core, out);
+}
+
+const struct globals *core_globals(const struct core *core)
+{
+    return &core->globals;
+}
+
+const struct config *core_config(const struct core *core)
+{
+    return &core->config;
+}
+
+const struct cluster *core_cluster(const struct core *core)
+{
+    return &core->cluster;
+}
+
+size_t core_n_jobs(const struct core *core)
+{
+    return core->n_jobs;
+}
+
+const struct job *core_job_at(const struct core *core, size_t index)
+{
+    ASSERT(index < core->n_jobs);
+    return core->jobs[index];
+}
+
+const struct job *core_find_job(const struct core *core, uint32_t id)
+{
+    return find(core, id);
+}
+
+bool core_needs_plan(const struct core *core, usec_t *ret_not_before_us)
+{
+    const struct globals *g = &core->globals;
+    usec_t interval = core->config.interval_us;
+
+    if (!g->needs_plan)
+        return false;
+    *ret_not_before_us = g->now_us;
+    if (interval > 0 && g->plans > 0)
+        *ret_not_before_us =
+            i64_max(g->now_us, (g->planned_us / interval + 1) * interval);
+    return true;
+}
+
+/* The moment at which this job needs attention without any event. */
+static usec_t job_wake(const struct job *job)
+{
+    const struct job_run *run = &job->run;
+    usec_t wake = USEC_NEVER;
+
+    if (run->retry_us > 0)
+        wake = run->retry_us;
+    if (job->spec.time_limit_us > 0 &&
+        (run->state == JOB_RUNNING || run->state == JOB_RESIZING))
+        wake = i64_min(wake, run->since_us + job->spec.time_limit_us - run->active_us);
+    return wake;
+}
+
+usec_t core_next_wake(const struct core *core)
+{
+    const struct globals *g = &core->globals;
+    usec_t wake = g->plan_wake_us;
+
+    if (g->confirm_until_us > 0)
+        wake = i64_min(wake, g->confirm_until_us);
+    for (size_t i = 0; i < core->n_jobs; i++)
+        wake = i64_min(wake, job_wake(core->jobs[i]));
+    return wake;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain.h - why a job has what it has (DESIGN 4.8). Asks the plan of this moment, which
+ * is the same function that decides, and changes nothing. */
+#ifndef CORE_EXPLAIN_H
+#define CORE_EXPLAIN_H
+
+#include "base/buf.h"
+#include "core/core.h"
+#include "core/perf/row.h"
+
+/* A job that would give a device, or take one. */
+struct explain_neighbour {
+    uint32_t job; /* 0: none */
+    char name[NAME_MAX_BYTES];
+    int32_t from;      /* devices now */
+    int32_t to;        /* devices then */
+    int64_t value_ppm; /* change of its value, 1e-6 */
+};
+
+struct explain {
+    uint32_t job;
+    char name[NAME_MAX_BYTES];
+    struct job_run run;
+    enum model_source model;
+    bool is_noisy;
+    struct row_option now;          /* size 0: holds nothing */
+    struct row_option more;         /* the next larger size of its row; size 0: none */
+    struct row_option less;         /* the next smaller one; size 0: none */
+    struct row_option least;        /* its minimum; size 0: no size has a plan now */
+    struct row_option target;       /* of the plan of this moment; size 0: none */
+    struct explain_neighbour loser; /* who would lose least if it took `more` */
+    bool is_held_back;
+    usec_t held_until_us; /* USEC_NEVER: with the next event */
+    usec_t wait_us;    /* QUEUED: estimated span until it starts; USEC_NEVER: not known */
+    int32_t free_now;  /* devices of its type that nobody holds */
+    bool is_certified; /* the plan is proven optimal for its rows */
+    int64_t objective;
+    int64_t bound;
+    char reason[REASON_MAX_BYTES];
+};
+
+/* Returns 0, E_NOTFOUND or E_NOMEM. */
+int explain_job(const struct core *core, uint32_t job, usec_t now_us, struct explain *ret,
+                struct err *err);
+
+/* The same for people: some lines of text. */
+void explain_print(const struct explain *x, struct buf *out);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scaler.h - which of the targets are worth a move now (DESIGN 4.7). */
+#ifndef CORE_SCALER_H
+#define CORE_SCALER_H
+
+#include "core/plan.h"
+
+/* What the scaler looks at: the items of one device type, with targets set. */
+struct scaler_view {
+    const struct config *config;
+    const struct globals *globals;
+    usec_t now_us;
+    int32_t free;      /* devices nobody holds */
+    int32_t releasing; /* devices that ending or shrinking jobs will give back */
+    struct plan_item **items;
+    int32_t n_items;
+};
+
+/* Marks moves that must not be made now as held back (reason, held_until_us) and shrinks
+ * that pay for an admission as is_for_admission. Returns how many it newly held back: the
+ * caller pins those jobs and asks the policy again. With CONFIG_SCALER_NONE it holds back
+ * nothing. */
+int32_t scaler_review(const struct scaler_view *view);
+
+/* Seconds until the job ends by itself at this rate; a very large number when not known.
+ */
+double scaler_remaining_s(const struct plan_item *item, const struct row_option *at);
+
+/* The stall of a restart of this job: measured, or the configured guess. */
+usec_t scaler_stall_us(const struct config *config, const struct job_run *run);
+
+#endif

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_ALONE_H
+#define BASE_ALONE_H
+struct alone {
+    size_t n;
+};
+#endif

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# man_pages_test.sh - each manual page is well formed and gets installed. Prints TAP.
+set -uo pipefail
+cd "$ELASTANE_SOURCE" || exit 1
+command -v mandoc >/dev/null || { echo "1..0 # SKIP mandoc is missing"; exit 0; }
+shopt -s nullglob
+pages=(man/*.[1-8])
+[ ${#pages[@]} -gt 0 ] || { echo "1..0 # SKIP no manual page yet"; exit 0; }
+echo "1..$((2 * ${#pages[@]}))"
+n=0
+bad=0
+# tell STATUS NAME TEXT
+tell() {
+    n=$((n + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n - $2"
+    else
+        echo "not ok $n - $2"
+        sed 's/^/# /' <<<"$3"
+        bad=1
+    fi
+}
+for page in "${pages[@]}"; do
+    said=$(test/tree/man_lint.sh "$page" 2>&1)
+    tell $? "$page is well formed" "$said"
+    grep -qF "'${page#man/}'" man/meson.build
+    tell $? "$page is installed" "man/meson.build does not name it"
+done
+exit $bad
