@@ -11,6 +11,7 @@
  */
 #include <stdarg.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/assert.h"
