@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* R09 and R12 by chance: the daemon dies at any moment, reports come late, twice and in
- * any order, the disk fills up; the world asserts what must hold (engine_world.h). */
-#include "engine/engine_world.h"
+ * any order, the disk fills up; the world asserts what must hold (world_testing.h). */
+#include "engine/world_testing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
