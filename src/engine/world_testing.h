@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_testing.h - a small world around an engine, for tests: a cluster, processes on its
- * devices, people, a slow journal, and crashes of the daemon.
+/* world_testing.h - a small world around an engine, for tests: a cluster, processes on
+ * its devices, people, a slow journal, and crashes of the daemon.
  *
  * The world outlives the daemon. It asserts what no order of events may break: a process
  * is started only on devices that no other living process uses; no duty is performed that
