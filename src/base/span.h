@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/units.h"
 
-#define SPAN_TEXT_MAX 32 /* the longest text of a span, with the '\0' */
+#define SPAN_TEXT_MAX 48 /* room for any span as text, with the '\0' */
 
 /* "0:00:30", "26:03:59": hours, minutes, seconds; "-0:00:01"; "never". Returns text. */
 const char *span_clock(usec_t span, char text[SPAN_TEXT_MAX]);

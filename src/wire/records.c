@@ -71,7 +71,6 @@ WORDS(job_level, JOB_LEVEL_MAX)
 WORDS(job_accumulate, JOB_ACCUMULATE_MAX)
 WORDS(job_lr_rule, JOB_LR_RULE_MAX)
 WORDS(job_cause, JOB_CAUSE_MAX)
-WORDS(job_stall, JOB_STALL_MAX)
 WORDS(node_state, NODE_STATE_MAX)
 WORDS(model_source, MODEL_SOURCE_MAX)
 WORDS(model_comm, MODEL_COMM_MAX)
@@ -152,7 +151,7 @@ static const struct field job_run_fields[] = {
     {SCALAR(job_run, has_started)},
     {SCALAR(job_run, id), .flags = FIELD_KEEP},
     {SCALAR(job_run, incarnation)},
-    {SCALAR(job_run, is_pinned)},
+    {SCALAR(job_run, is_broken)},
     {SCALAR(job_run, is_unconfirmed)},
     {SCALAR(job_run, moved_us)},
     {RECORD(job_run, next, plan)},
@@ -194,11 +193,12 @@ static const struct field hold_fields[] = {
 const struct record_type record_hold = {TABLE(hold)};
 
 static const struct field globals_fields[] = {
-    {SCALAR(globals, arrivals)},   {SCALAR(globals, departures)},
-    {SCALAR(globals, head_order)}, {SCALAR(globals, needs_plan)},
-    {SCALAR(globals, next_job)},   {SCALAR(globals, next_order)},
-    {SCALAR(globals, now_us)},     {SCALAR(globals, plan_wake_us)},
-    {SCALAR(globals, planned_us)}, {SCALAR(globals, plans)},
+    {SCALAR(globals, arrivals)},     {SCALAR(globals, confirm_until_us)},
+    {SCALAR(globals, departures)},   {SCALAR(globals, head_order)},
+    {SCALAR(globals, needs_plan)},   {SCALAR(globals, next_job)},
+    {SCALAR(globals, next_order)},   {SCALAR(globals, now_us)},
+    {SCALAR(globals, plan_wake_us)}, {SCALAR(globals, planned_us)},
+    {SCALAR(globals, plans)},        {SCALAR(globals, since_us)},
 };
 const struct record_type record_globals = {TABLE(globals)};
 
@@ -246,8 +246,7 @@ enum {
     FROM_SHIM = BIT(EVENT_STARTED) | BIT(EVENT_SAVED) | BIT(EVENT_SAVE_FAILED) |
                 BIT(EVENT_EXIT) | BIT(EVENT_PERF) | BIT(EVENT_ADOPTED),
     FROM_PEOPLE = BIT(EVENT_CANCEL) | BIT(EVENT_PAUSE) | BIT(EVENT_RESUME),
-    OF_A_JOB =
-        FROM_SHIM | FROM_PEOPLE | BIT(EVENT_UPDATE) | BIT(EVENT_MODEL) | BIT(EVENT_STALL)
+    OF_A_JOB = FROM_SHIM | FROM_PEOPLE | BIT(EVENT_UPDATE) | BIT(EVENT_MODEL)
 };
 
 static const struct field event_fields[] = {
@@ -267,8 +266,6 @@ static const struct field event_fields[] = {
      .kinds = BIT(EVENT_SAVED) | BIT(EVENT_EXIT) | BIT(EVENT_PERF)},
     {POINTER(event, spec, spec), .flags = FIELD_NEED,
      .kinds = BIT(EVENT_SUBMIT) | BIT(EVENT_UPDATE)},
-    {ENUM(event, stall, job_stall), .kinds = BIT(EVENT_STALL)},
-    {SCALAR(event, stall_us), .kinds = BIT(EVENT_STALL)},
     {CHARS(event, text), .kinds = FROM_PEOPLE | BIT(EVENT_SAVE_FAILED) | BIT(EVENT_EXIT)},
     {SCALAR(event, time_us), .flags = FIELD_KEEP},
 };

@@ -9,12 +9,15 @@
  * Invariants:
  *   1. json_t lives in this file only.
  *   2. Whatever the text, the record stays memory-safe: texts end, counts fit, enums have
- *      a name. Rules between fields are the core's (job_spec_check, core_apply).
+ *      a name. (NUL in a text, invalid UTF-8 and equal keys are jansson's to refuse, with
+ *      the flags given here; schema_test holds it to that.) Rules between fields are the
+ * core's (job_spec_check, core_apply).
  *   3. Every refusal names the place, from the outside in: "changes[3].run.plan.size".
  * The walk follows tables, never the text; how deep unknown values may nest is jansson's
  * own limit (2048). */
 #include "wire/schema.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -158,9 +161,6 @@ static int decode_text(const struct reading *r, const struct field *field,
     if (len >= field->size)
         return text_path_err(r->path, field->name, E_INVALID, r->err,
                              "has %zu bytes; at most %zu", len, field->size - 1);
-    if (strlen(text) != len)
-        return text_path_err(r->path, field->name, E_INVALID, r->err,
-                             "has a NUL character");
     if (field->tag == FIELD_CHARS) {
         memcpy(at, text, len + 1);
         return 0;
@@ -315,11 +315,12 @@ static int decode_record(const struct reading *r, json_t *json, void *record)
     return check_needed(r, record, seen);
 }
 
-/* jansson reports most failed allocations without a text and without a code. */
+/* jansson reports a failed allocation as a syntax error, as an error without text, or as
+ * what it is; only errno is certain. To call a good journal damaged would be worse. */
 static int parse_failed(const struct text_path *path, const json_error_t *why,
                         struct err *err)
 {
-    if (why->text[0] == '\0' || json_error_code(why) == json_error_out_of_memory)
+    if (errno == ENOMEM || json_error_code(why) == json_error_out_of_memory)
         return err_set(err, E_NOMEM, "out of memory");
     return text_path_err(path, NULL, E_INVALID, err, "is not JSON: %s at byte %d",
                          why->text, why->position);
@@ -330,9 +331,11 @@ int schema_decode(const struct record_type *type, const char *text, size_t len,
 {
     const struct reading r = {.type = type, .path = path, .err = err};
     json_error_t why = {0};
-    json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+    json_t *json;
     int rc;
 
+    errno = 0;
+    json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
     if (!json)
         return parse_failed(path, &why, err);
     rc = decode_record(&r, json, record);
