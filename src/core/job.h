@@ -150,7 +150,6 @@ const char *job_level_name(enum job_level level);
 const char *job_accumulate_name(enum job_accumulate accumulate);
 const char *job_lr_rule_name(enum job_lr_rule rule);
 const char *job_cause_name(enum job_cause cause);
-const char *job_stall_name(enum job_stall stall);
 
 bool job_state_is_final(enum job_state state);
 /* STARTING, RUNNING, RESIZING and STOPPING hold devices. */
