@@ -27,6 +27,7 @@
 #include "shim/rank_env.h"
 #include "shim/record.h"
 
+#define LINGER_STOP_US  USEC_PER_SEC /* what a stopped command leaves behind */
 #define KILL_ROUND_US   (50 * USEC_PER_MSEC)
 #define HANG_DEFAULT_US USEC_PER_MIN
 #define HANG_FACTOR     10
@@ -362,9 +363,13 @@ void group_reap(struct shim *s)
     if (none_left) {
         fill_exit(s);
         group_write_exit(s);
-    } else if (s->grace_us == USEC_NEVER && !s->is_killing) {
-        shim_log(s, "all commands have ended; what they left behind gets the grace");
-        s->grace_us = s->now_us + s->order.grace_us;
+    } else if (!s->is_killing && !s->is_lingering) {
+        usec_t span_us = s->is_stop_asked ? LINGER_STOP_US : s->order.grace_us;
+
+        shim_log(s, "all commands have ended; what they left behind has %lld ms",
+                 (long long)(span_us / USEC_PER_MSEC));
+        s->is_lingering = true;
+        s->grace_us = i64_min(s->grace_us, s->now_us + span_us);
     }
 }
 
