@@ -63,6 +63,7 @@ enum job_cause {
     JOB_CAUSE_START_FAILED, /* could not be started: no such command, no such directory */
     JOB_CAUSE_LOST,         /* after a restart of the daemon nobody knows of it */
     JOB_CAUSE_TIME_LIMIT,
+    JOB_CAUSE_OUT_OF_MEMORY, /* its micro-batch did not fit: again, with a smaller one */
     JOB_CAUSE_MAX
 };
 
@@ -150,7 +151,6 @@ const char *job_level_name(enum job_level level);
 const char *job_accumulate_name(enum job_accumulate accumulate);
 const char *job_lr_rule_name(enum job_lr_rule rule);
 const char *job_cause_name(enum job_cause cause);
-const char *job_stall_name(enum job_stall stall);
 
 bool job_state_is_final(enum job_state state);
 /* STARTING, RUNNING, RESIZING and STOPPING hold devices. */

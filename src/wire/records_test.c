@@ -12,8 +12,7 @@
 #include "base/units.h"
 #include "core/change.h"
 #include "core/event.h"
-
-#include "wire/record_testing.h"
+#include "support/record_random.h"
 
 #define ROUNDS 300
 
@@ -172,7 +171,7 @@ static void round_trip(const struct record_type *type, const void *record)
 
 static void random_records_come_back_equal(void **state)
 {
-    struct dice d = dice_init(7);
+    struct rng rng = record_rng(7);
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++)
@@ -186,7 +185,7 @@ static void random_records_come_back_equal(void **state)
                 kind = round % type->kind->count_max;
                 memcpy((char *)record + type->kind->offset, &kind, sizeof kind);
             }
-            record_random(type, &d, record);
+            record_random(type, &rng, record);
             round_trip(type, record);
             record_release(type, record);
             mem_free(record);

@@ -10,9 +10,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "support/record_random.h"
 
 #include "wire/journal.h"
-#include "wire/record_testing.h"
 #include "wire/records.h"
 
 #define HOLD "{\"hold\":{\"count\":1,\"first\":0,\"job\":1},\"kind\":\"hold\"}"
@@ -41,7 +41,7 @@ static void snapshot_has_its_text(void **state)
 
 static void random_snapshots_come_back_equal(void **state)
 {
-    struct dice d = dice_init(13);
+    struct rng rng = record_rng(13);
     struct changes changes, back;
     struct buf first, second;
     int64_t seq = 0;
@@ -52,10 +52,10 @@ static void random_snapshots_come_back_equal(void **state)
     buf_init(&first, WIRE_SNAPSHOT_MAX);
     buf_init(&second, WIRE_SNAPSHOT_MAX);
     for (int round = 0; round < 30; round++) {
-        for (uint32_t n = dice_roll(&d, 40); n > 0; n--)
-            record_random(
-                &record_change, &d,
-                changes_add(&changes, (enum change_kind)dice_roll(&d, CHANGE_KIND_MAX)));
+        for (uint64_t n = rng_below(&rng, 40); n > 0; n--)
+            record_random(&record_change, &rng,
+                          changes_add(&changes, (enum change_kind)rng_below(
+                                                    &rng, CHANGE_KIND_MAX)));
         snapshot_encode(&changes, round, &first);
         assert_int_equal(wire_snapshot_decode(first.text, first.len, &back, &seq, NULL),
                          0);

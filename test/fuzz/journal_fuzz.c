@@ -11,9 +11,9 @@
 #include "wire/journal.h"
 #include "wire/snapshot.h"
 
-#define FUZZ_TEXT_MAX ((size_t)64 << 20)
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define FUZZ_TEXT_MAX ((size_t)64 << 20)
 
 static void try_event(const char *text, size_t len)
 {
@@ -79,14 +79,14 @@ static void try_snapshot(const char *text, size_t len)
     buf_release(&second);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    const char *text = (const char *)data;
+    const char *text = (const char *)bytes;
 
-    if (size == 0)
+    if (n == 0)
         text = ""; /* the fuzzer may hand over NULL then */
-    try_event(text, size);
-    try_changes(text, size);
-    try_snapshot(text, size);
+    try_event(text, n);
+    try_changes(text, n);
+    try_snapshot(text, n);
     return 0;
 }

@@ -89,11 +89,15 @@ static bool states_batch(const struct job_spec *spec)
     return spec->batch_max > 0;
 }
 
-static int32_t quest_limit(const struct job_spec *spec)
+/* The stated limit, else b_max / k_min; and never above what memory was found to allow.
+ */
+static int32_t quest_limit(const struct job_spec *spec, const struct perf_model *model)
 {
-    if (spec->gpu_batch > 0)
-        return spec->gpu_batch;
-    return (int32_t)i64_div_up(spec->batch_max, spec->sizes.min);
+    int32_t limit = spec->gpu_batch;
+
+    if (limit == 0)
+        limit = (int32_t)i64_div_up(spec->batch_max, spec->sizes.min);
+    return model->micro_limit > 0 ? i32_min(limit, model->micro_limit) : limit;
 }
 
 static void quest_set_range(struct quest *q)
@@ -136,7 +140,7 @@ static void quest_init(struct quest *q, const struct job_spec *spec,
     if (has_model(q))
         curve_init(&q->curve, model);
     if (states_batch(spec)) {
-        q->limit = quest_limit(spec);
+        q->limit = quest_limit(spec, model);
         quest_set_range(q);
         best_alone = i32_min(q->limit, spec->batch_max);
     } else {
@@ -248,8 +252,9 @@ static void try_passes(struct search *s, int64_t passes)
         consider(s, in_force, (int32_t)passes);
 }
 
-/* Numbers of passes with which a rank's share meets passes of x samples. */
-static void try_passes_near(struct search *s, int32_t least, int32_t x)
+/* Numbers of passes with which a rank's share is cut into passes of about x samples;
+ * without those in first .. first + PASSES_TRIED - 1, which were tried. */
+static void try_passes_near(struct search *s, int64_t least, int64_t first, int32_t x)
 {
     const int32_t batches[2] = {s->quest->lo, s->quest->hi};
 
@@ -257,12 +262,12 @@ static void try_passes_near(struct search *s, int32_t least, int32_t x)
         int64_t share = i64_div_up(batches[i], s->size);
 
         for (int64_t a = share / x; a <= share / x + 1; a++)
-            if (a >= least)
+            if (a >= least && (a < first || a >= first + PASSES_TRIED))
                 try_passes(s, a);
     }
 }
 
-static void try_all_passes(struct search *s, int32_t least)
+static void try_all_passes(struct search *s, int64_t least)
 {
     const struct quest *q = s->quest;
     int64_t needed = i64_div_up(i64_div_up(q->lo, s->size), q->limit);
@@ -270,9 +275,9 @@ static void try_all_passes(struct search *s, int32_t least)
 
     for (int64_t a = first; a < first + PASSES_TRIED; a++)
         try_passes(s, a);
-    try_passes_near(s, least, q->limit);
+    try_passes_near(s, least, first, q->limit);
     for (int32_t i = 0; i < q->curve.n; i++)
-        try_passes_near(s, least, q->curve.knots[i]);
+        try_passes_near(s, least, first, q->curve.knots[i]);
 }
 
 static void search_joint(struct search *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_testing.c - see record_testing.h. The random numbers are splitmix64. */
-#include "wire/record_testing.h"
+/* record_random.c - see record_random.h. */
+#include "record_random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,27 +10,13 @@
 
 #include "base/mem.h"
 
-static uint64_t dice_bits(struct dice *d)
-{
-    uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-struct dice dice_init(uint64_t seed)
+struct rng record_rng(uint64_t seed)
 {
     print_message("# seed %llu\n", (unsigned long long)seed);
-    return (struct dice){seed};
+    return rng_stream(seed, "records");
 }
 
-uint32_t dice_roll(struct dice *d, uint32_t n)
-{
-    return (uint32_t)(dice_bits(d) >> 32) % n;
-}
-
-static void random_text(struct dice *d, char *text, size_t size)
+static void random_text(struct rng *rng, char *text, size_t size)
 {
     static const char *const letters[] = {
         "a",
@@ -55,11 +41,11 @@ static void random_text(struct dice *d, char *text, size_t size)
         "\xef\xbf\xbf",
         "\xf0\x9f\x90\xb1",
     };
-    size_t want = 1 + dice_roll(d, (uint32_t)size);
+    size_t want = 1 + rng_below(rng, (uint64_t)size);
     size_t n = 0;
 
     for (;;) {
-        const char *letter = letters[dice_roll(d, sizeof letters / sizeof letters[0])];
+        const char *letter = letters[rng_below(rng, sizeof letters / sizeof letters[0])];
 
         if (n + strlen(letter) >= size || n + strlen(letter) > want)
             break;
@@ -70,58 +56,58 @@ static void random_text(struct dice *d, char *text, size_t size)
 }
 
 /* Small, large, negative, and the ends of the range. */
-static int64_t random_i64(struct dice *d)
+static int64_t random_i64(struct rng *rng)
 {
     static const int64_t ends[] = {INT64_MIN, INT64_MAX, -1, 1, INT32_MIN, INT32_MAX};
-    uint64_t bits = dice_bits(d);
+    uint64_t bits = rng_u64(rng);
 
-    if (dice_roll(d, 8) == 0)
-        return ends[dice_roll(d, 6)];
-    return (int64_t)(bits >> dice_roll(d, 64)) * (dice_roll(d, 4) ? 1 : -1);
+    if (rng_below(rng, 8) == 0)
+        return ends[rng_below(rng, 6)];
+    return (int64_t)(bits >> rng_below(rng, 64)) * (rng_below(rng, 4) ? 1 : -1);
 }
 
-static void random_array(const struct field *f, struct dice *d, char *record)
+static void random_array(const struct field *f, struct rng *rng, char *record)
 {
-    int32_t n = (int32_t)dice_roll(d, (uint32_t)f->count_max + 1);
+    int32_t n = (int32_t)rng_below(rng, (uint64_t)f->count_max + 1);
     char *item = record + f->offset;
 
     memcpy(record + f->count_offset, &n, sizeof n);
     for (int32_t i = 0; i < n; i++, item += f->size) {
-        int32_t value = (int32_t)dice_bits(d);
+        int32_t value = (int32_t)rng_u64(rng);
 
         if (f->type)
-            record_random(f->type, d, item);
+            record_random(f->type, rng, item);
         else
             memcpy(item, &value, sizeof value);
     }
 }
 
-static void random_pointer(const struct field *f, struct dice *d, char *at)
+static void random_pointer(const struct field *f, struct rng *rng, char *at)
 {
     char text[200];
     void *p;
 
     if (f->tag == FIELD_TEXT) {
-        random_text(d, text, sizeof text);
+        random_text(rng, text, sizeof text);
         p = mem_text(text);
     } else {
         p = mem_new(1, f->type->size);
     }
     assert_non_null(p);
     if (f->tag == FIELD_POINTER)
-        record_random(f->type, d, p);
+        record_random(f->type, rng, p);
     memcpy(at, &p, sizeof p);
 }
 
-static void random_field(const struct field *f, struct dice *d, char *record)
+static void random_field(const struct field *f, struct rng *rng, char *record)
 {
     char *at = record + f->offset;
-    int64_t i64 = random_i64(d);
+    int64_t i64 = random_i64(rng);
     int32_t i32 = (int32_t)i64;
 
     switch (f->tag) {
     case FIELD_BOOL:
-        *(bool *)at = dice_roll(d, 2);
+        *(bool *)at = rng_below(rng, 2);
         return;
     case FIELD_I32:
     case FIELD_U32:
@@ -131,26 +117,26 @@ static void random_field(const struct field *f, struct dice *d, char *record)
         memcpy(at, &i64, sizeof i64);
         return;
     case FIELD_ENUM:
-        i32 = (int32_t)dice_roll(d, (uint32_t)f->count_max);
+        i32 = (int32_t)rng_below(rng, (uint64_t)f->count_max);
         memcpy(at, &i32, sizeof i32);
         return;
     case FIELD_CHARS:
-        random_text(d, at, f->size);
+        random_text(rng, at, f->size);
         return;
     case FIELD_TEXT:
     case FIELD_POINTER:
-        random_pointer(f, d, at);
+        random_pointer(f, rng, at);
         return;
     case FIELD_RECORD:
-        record_random(f->type, d, at);
+        record_random(f->type, rng, at);
         return;
     case FIELD_ARRAY:
-        random_array(f, d, record);
+        random_array(f, rng, record);
         return;
     }
 }
 
-void record_random(const struct record_type *type, struct dice *d, void *record)
+void record_random(const struct record_type *type, struct rng *rng, void *record)
 {
     for (size_t i = 0; i < type->n_fields; i++) {
         const struct field *f = &type->fields[i];
@@ -159,8 +145,8 @@ void record_random(const struct record_type *type, struct dice *d, void *record)
             continue;
         if (!schema_has_field(type, f, record))
             continue;
-        if ((f->flags & FIELD_NEED) || dice_roll(d, 4))
-            random_field(f, d, record);
+        if ((f->flags & FIELD_NEED) || rng_below(rng, 4))
+            random_field(f, rng, record);
     }
 }
 

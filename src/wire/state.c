@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digest.c - the state of a core as a snapshot, and as a number.
+/* state.c - the state of a core as a snapshot, and as a number.
  *
  * The digest is taken over the text of the snapshot, so two states are equal exactly when
- * their snapshots are, whatever order they were built in. It tells runs apart, it is no
- * protection against forgery: FNV-1a, 64 bits. */
+ * their snapshots are, whatever order they were built in. */
 #include "wire/journal.h"
 
-#include "wire/snapshot.h"
+#include "base/digest.h"
 
-#define FNV_OFFSET UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME  UINT64_C(0x100000001b3)
+#include "wire/snapshot.h"
 
 int wire_snapshot_encode(const struct core *core, int64_t seq, struct buf *out)
 {
@@ -28,16 +26,16 @@ int wire_snapshot_encode(const struct core *core, int64_t seq, struct buf *out)
 
 int wire_digest(const struct core *core, uint64_t *ret)
 {
-    uint64_t digest = FNV_OFFSET;
+    struct digest digest;
     struct buf b;
     int rc;
 
     buf_init(&b, WIRE_SNAPSHOT_MAX);
     rc = wire_snapshot_encode(core, 0, &b);
-    for (size_t i = 0; i < b.len; i++)
-        digest = (digest ^ (unsigned char)b.text[i]) * FNV_PRIME;
+    digest_init(&digest);
+    digest_add(&digest, b.text, b.len);
     buf_release(&b);
     if (rc == 0)
-        *ret = digest;
+        *ret = digest.value;
     return rc;
 }
