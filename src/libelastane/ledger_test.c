@@ -169,7 +169,7 @@ static void r06_any_sequence_of_plans_consumes_each_epoch_exactly(void **state)
     struct rng rng = rng_stream(SEED, "plans");
 
     (void)state;
-    print_message("seed %d\n", SEED);
+    print_message("# seed %d\n", SEED);
     for (int round = 0; round < 50; round++) {
         uint8_t seen[EPOCHS][N] = {{0}};
         int64_t done = 0;

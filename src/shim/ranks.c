@@ -351,7 +351,7 @@ static void take_oom(struct shim *s, int32_t index, const struct rank_msg *msg)
 {
     upward_oom(s, index, msg->micro_batch);
     s->exit.micro_batch = msg->micro_batch;
-    group_fail(s, index, JOB_CAUSE_KILLED, 128 + 9,
+    group_fail(s, index, JOB_CAUSE_OUT_OF_MEMORY, 128 + 9,
                "rank %d ran out of memory with a micro-batch of %d",
                s->order.ranks[index].rank, msg->micro_batch);
 }

@@ -53,7 +53,7 @@ def r14_out_of_memory_on_some_ranks_ends_all_and_tells_the_ceiling(root):
     oom = daemon.wait("oom", "exit")
     assert oom["kind"] == "oom" and (oom["rank"], oom["micro_batch"]) == (1, 4), oom
     end = daemon.wait("exit")
-    assert end["cause"] == "killed" and end["micro_batch"] == 4, end
+    assert end["cause"] == "out-of-memory" and end["micro_batch"] == 4, end
     assert not job.processes()
     assert job.exit_record()["micro_batch"] == 4
 
@@ -99,6 +99,7 @@ def beats_tell_progress_and_measurements_are_summed_up(root):
         seen = daemon.wait("observe")
     assert seen["micro_batch"] == 8 and seen["count"] >= 3, seen
     assert seen["time_ns"] == 2000 * 1000 + 1 and seen["is_noisy"] == 0, seen
+    assert seen["accumulation"] == 1, seen
     beat = daemon.wait("beat")
     assert beat["ranks_up"] == 2 and beat["step"] > 0, beat
     assert beat["samples_done"] == 16 * beat["step"] or beat["samples_done"] > 0, beat
