@@ -361,6 +361,8 @@ static void take_from_rank(struct shim *s, struct shim_conn *conn,
 {
     int32_t index = conn->index;
 
+    if (s->phase == SHIM_ENDED)
+        return;               /* the last words of one that is gone */
     switch ((int)msg->kind) { /* an int: only a rank's kinds are expected here */
     case RANK_ACK:
         if (agree_ack(&s->agree, index, msg->step)) {

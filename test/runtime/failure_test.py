@@ -83,6 +83,14 @@ def a_long_save_is_no_hang(root):
     assert daemon.wait("exit")["cause"] == "done"
 
 
+def peers_of_a_rank_that_evaluates_do_not_hang(root):
+    daemon = Daemon(root)
+    job = begin(root, daemon, "--eval-at", 5, "--eval-ms", 3000, "--hang-at", 5,
+                "--only-rank", 1, size=2, hang_us=500_000)
+    assert daemon.wait("exit")["rank"] == 1  # it stands still after that as well
+    assert job.lines("evaluated")
+
+
 def a_frozen_rank_is_seen(root):
     daemon = Daemon(root)
     job = begin(root, daemon, "--freeze-at", 5, "--only-rank", 0, size=2)
@@ -134,6 +142,7 @@ if __name__ == "__main__":
         r14_all_ranks_drop_to_a_smaller_micro_batch_with_the_same_batch,
         a_hang_is_seen_and_named,
         a_long_save_is_no_hang,
+        peers_of_a_rank_that_evaluates_do_not_hang,
         a_frozen_rank_is_seen,
         beats_tell_progress_and_measurements_are_summed_up,
         nonsense_on_the_channel_harms_nobody,
