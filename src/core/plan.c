@@ -81,14 +81,15 @@ static int32_t largest_node(const struct cluster *c, const char *device_type)
 }
 
 /* An elastic job that reports is measured before it grows: at most twice the largest size
- * measured (DESIGN 4.1). One that states its model, or cannot report, is not limited. */
-static int32_t size_limit(const struct job *job)
+ * measured (DESIGN 4.1). One that states its model, cannot report, or keeps its size for
+ * life is not limited. */
+static int32_t size_limit(const struct policy *policy, const struct job *job)
 {
     const struct perf_model *model = &job->model;
     int32_t least;
 
-    if (job->spec.level != JOB_ELASTIC || model->source == MODEL_STATED ||
-        model->source == MODEL_FAMILY)
+    if (policy->is_rigid || job->spec.level != JOB_ELASTIC ||
+        model->source == MODEL_STATED || model->source == MODEL_FAMILY)
         return 0;
     least = i32_max(job->spec.sizes.min, standing_plan(&job->run)->size);
     return i32_max(2 * model->largest_size, least);
@@ -101,8 +102,8 @@ static int build_row(const struct planner *p, struct plan_item *item)
     struct row_rule rule = {
         .batch = p->policy->batch,
         .devices_per_node = largest_node(core_cluster(p->core), item->device_type),
-        .size_limit = size_limit(job),
-        .batch_in_force = plan->global_batch,
+        .size_limit = size_limit(p->policy, job),
+        .batch_in_force = plan->global_batch ? plan->global_batch : job->spec.batch_base,
         .nodes_for_size = item->nodes_for,
         .nodes_needed = item->nodes_needed,
     };
@@ -111,13 +112,6 @@ static int build_row(const struct planner *p, struct plan_item *item)
     row_release(&item->row);
     row_init(&item->row);
     rc = row_build(&item->row, &job->spec, &job->model, &rule, NULL);
-    if (rc == E_INFEASIBLE && rule.size_limit > 0) {
-        rule.size_limit =
-            0; /* no small size has a plan: it starts at the least that has */
-        rc = row_build(&item->row, &job->spec, &job->model, &rule, NULL);
-        if (rc == 0 && item->row.n_options > 1)
-            item->row.n_options = 1;
-    }
     return rc == E_INFEASIBLE ? 0 : rc; /* an empty row waits */
 }
 

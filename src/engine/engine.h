@@ -26,13 +26,22 @@
 #define ENGINE_SNAPSHOT_BYTES ((size_t)16 << 20)
 /* After the first input a plan is made at the latest after this span. */
 #define ENGINE_PLAN_DELAY_US (10 * USEC_PER_MSEC)
-/* Rows that may wait for the store; beyond, submits are refused with E_AGAIN. */
+/* Rows that may wait for the store; beyond, requests are refused with E_AGAIN. */
 #define ENGINE_UNCOMMITTED_MAX 65536
 
-/* Something worth finding again when the job has left the core. */
+/* Events that may wait for their step; the upper half is kept for reports of the world,
+ * so that a flood of requests cannot crowd out an exit. */
+#define ENGINE_QUEUE_MAX 131072
+/* Events that one engine_run() takes, so that the loop around it stays alive. */
+#define ENGINE_RUN_EVENTS 1024
+
+/* Something worth finding again when the job has left the core. Append-only. */
 enum engine_fact_kind {
-    ENGINE_FACT_JOB, /* the job's spec and run record, when created and when it ended */
-    ENGINE_FACT_HISTORY, /* one move: time_us, generation, size, global_batch, reason */
+    ENGINE_FACT_JOB,     /* {"run":..,"spec":..} of a new job */
+    ENGINE_FACT_HISTORY, /* one move: accumulation, generation, global_batch, micro_batch,
+                            reason, size, state, time_us */
+    ENGINE_FACT_END,     /* {"run":..,"spec":..} of a job that reached a final state */
+    ENGINE_FACT_KIND_MAX
 };
 
 struct engine_fact {
@@ -56,8 +65,8 @@ struct engine_row {
 /* All calls return at once; texts are lent for the call and must be copied. */
 struct engine_store_port {
     void *ctx;
-    /* Takes the row for writing. The store answers later, in order, with
-     * engine_committed(). Returns 0 or E_NOMEM. */
+    /* Takes the row for writing. The store answers in order with engine_committed(),
+     * later or, where writing is nothing, at once. Returns 0 or E_NOMEM. */
     int (*append)(void *ctx, const struct engine_row *row);
     /* Takes a snapshot of the state as of row seq. Best effort: a failure is the store's
      * to report; the journal alone is enough to recover. */
@@ -101,7 +110,9 @@ struct engine *engine_new(const struct engine_ports *ports);
 void engine_free(struct engine *engine);
 
 /* Recovery. A row is applied, never decided again. Returns 0, E_NOMEM, E_CORRUPT or
- * E_VERSION, with the place in err. */
+ * E_VERSION, with the place in err. A snapshot that fails leaves the engine as it was, so
+ * that an older one can be tried; after a row that fails the engine is only to be freed.
+ */
 int engine_load_snapshot(struct engine *engine, int64_t seq, const char *text, size_t len,
                          struct err *err);
 int engine_load_row(struct engine *engine, const struct engine_row *row, struct err *err);
@@ -110,14 +121,21 @@ int engine_load_row(struct engine *engine, const struct engine_row *row, struct 
 void engine_begin(struct engine *engine);
 
 /* Queues an event; its time is raised to the newest seen if it lies before it. The event
- * is copied. answer may be NULL. Returns 0 or E_NOMEM, then answer is never called. */
+ * is copied. answer may be NULL. May be called from within answers and ports. Returns 0,
+ * or E_NOMEM, or E_AGAIN (the queue is full); then answer is never called. */
 int engine_post(struct engine *engine, const struct event *event, engine_answer_fn answer,
                 void *arg);
 
-/* Takes all queued events, then makes a plan when one is due, all at `now_us`. Returns
- * the moment when it wants to be run again without new events (plan delay, interval, wake
- * of the core), USEC_NEVER for none. Returns E_NOMEM (negative) when a step had to be put
- * off: run again. */
+/* Takes the queued events, ENGINE_RUN_EVENTS at most, then wakes the core and makes a
+ * plan when they are due at `now_us`; with events left over, a plan is made only
+ * ENGINE_PLAN_DELAY_US after the first unplanned input. Returns the moment when it wants
+ * to be run again without new events (events left over: at once; interval, wake of the
+ * core), USEC_NEVER for none. Returns E_NOMEM (negative) when a step had to be put off:
+ * run again.
+ *
+ * While commits fail, or ENGINE_UNCOMMITTED_MAX rows wait, no plan is made and requests
+ * of people (config, submit, update, cancel, pause, resume) are answered with E_AGAIN;
+ * run the engine again after engine_committed(). */
 usec_t engine_run(struct engine *engine, usec_t now_us);
 
 /* From the store: all rows up to seq are durable. Performs and answers what waited. */
@@ -130,7 +148,8 @@ const struct core *engine_core(const struct engine *engine);
 int64_t engine_seq(const struct engine *engine);
 /* Whether commits fail now, and why. */
 bool engine_is_blocked(const struct engine *engine, struct err *ret_why);
-/* Writes a snapshot of the present state now (clean stop). */
+/* Hands a snapshot of the present state to the store now (clean stop). Returns 0,
+ * E_NOMEM, E_LIMIT or what the store says. */
 int engine_snapshot(struct engine *engine);
 
 #endif

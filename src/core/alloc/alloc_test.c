@@ -169,7 +169,7 @@ static void solving_equals_the_recurrence_of_the_paper(void **state)
         struct case_answer expected;
         struct alloc_result result;
 
-        alloc_case_random(&problem, &rng, i % CASE_SHAPE_MAX, &range);
+        alloc_case_random(&problem, &rng, (enum case_shape)(i % CASE_SHAPE_MAX), &range);
         expected = alloc_case_recurrence(&problem.problem);
         assert_int_equal(solve(&problem.problem, &result) == 0, expected.is_feasible);
         if (!expected.is_feasible)
@@ -192,7 +192,7 @@ static void the_order_of_rows_leaves_the_objective_unchanged(void **state)
         struct alloc_result before, after;
         int32_t n;
 
-        alloc_case_random(&problem, &rng, i % CASE_SHAPE_MAX, &range);
+        alloc_case_random(&problem, &rng, (enum case_shape)(i % CASE_SHAPE_MAX), &range);
         n = problem.problem.n_rows;
         if (solve(&problem.problem, &before) < 0)
             continue;
@@ -219,7 +219,7 @@ static void more_devices_never_lower_the_objective(void **state)
         struct alloc_result result;
         int64_t last = INT64_MIN;
 
-        alloc_case_random(&problem, &rng, i % CASE_SHAPE_MAX, &range);
+        alloc_case_random(&problem, &rng, (enum case_shape)(i % CASE_SHAPE_MAX), &range);
         for (int32_t k = 0; k <= 130; k++) {
             problem.problem.devices = k;
             if (solve(&problem.problem, &result) < 0) {
@@ -390,7 +390,7 @@ static void used_scratch_gives_the_answer_of_fresh_scratch(void **state)
         int rc;
 
         range.rows = (int32_t)rng_below(&rng, 60);
-        alloc_case_random(&problem, &rng, i % CASE_SHAPE_MAX, &range);
+        alloc_case_random(&problem, &rng, (enum case_shape)(i % CASE_SHAPE_MAX), &range);
         alloc_scratch_init(&fresh);
         memset(&cold, 0, sizeof cold);
         memset(&warm, 0, sizeof warm);
@@ -425,7 +425,7 @@ static void a_solve_in_the_steady_state_allocates_nothing(void **state)
 /* Two allocations: the rows, and the table of the search. Neither touches the results. */
 static void no_memory_leaves_the_results_untouched(void **state)
 {
-    const struct alloc_option even[] = {{2, 20}, {4, 40}};
+    const struct alloc_option gaps[] = {{2, 20}, {4, 40}, {5, 41}};
     struct alloc_row rows[3];
     const struct alloc_problem p = {rows, 3, 9};
     struct alloc_scratch fresh;
@@ -434,7 +434,7 @@ static void no_memory_leaves_the_results_untouched(void **state)
 
     (void)state;
     for (int j = 0; j < 3; j++)
-        rows[j] = (struct alloc_row){.options = even, .n_options = 2, .held = 4 - j};
+        rows[j] = (struct alloc_row){.options = gaps, .n_options = 3, .held = 4 - j};
     do {
         struct alloc_result result = {.value = -99, .used = 77};
         int32_t given[3] = {-1, -2, -3};
@@ -451,7 +451,7 @@ static void no_memory_leaves_the_results_untouched(void **state)
             assert_int_equal(alloc_solve(&p, &fresh, given, &result), 0);
         }
         assert_int_equal(rc == 0 || rc == E_NOMEM, 1);
-        assert_int_equal(given[0] + given[1] + given[2], 8);
+        assert_int_equal(given[0] + given[1] + given[2], 9);
         alloc_scratch_release(&fresh);
     } while (rc < 0);
     assert_int_equal(nth, 3);
@@ -482,14 +482,33 @@ static void the_largest_problem_does_not_overflow(void **state)
     assert_true(result.is_certified);
 }
 
-/* Every gain has the same slope and no sum of sizes is odd, so the bound is out of reach
- * and nothing can be ruled out: too much to search, and the answer says so. */
+/* Replicas of eight devices: what is left of a cluster of 1001 does not blur the bound.
+ */
+static void replicas_are_settled_without_a_search(void **state)
+{
+    const struct alloc_option options[] = {{8, 800}, {16, 1600}, {32, 3200}};
+    struct alloc_row rows[100];
+    const struct alloc_problem p = {rows, 100, 1001};
+    struct alloc_result result;
+
+    (void)state;
+    for (int j = 0; j < 100; j++)
+        rows[j] = (struct alloc_row){.options = options, .n_options = 3, .held = -1};
+    assert_int_equal(solve(&p, &result), 0);
+    assert_int_equal(result.value, 100000);
+    assert_int_equal(result.proof, ALLOC_PROOF_LP);
+}
+
+/* Nearly all gains have the same slope and nearly no sum of sizes is odd, so the bound is
+ * out of reach and nothing can be ruled out: too much to search, and the answer says so.
+ */
 static void beyond_the_budget_nothing_is_claimed(void **state)
 {
     enum { N = 2000 };
     static struct alloc_option options[4];
     static struct alloc_row rows[N];
     static int32_t given[N];
+    static const struct alloc_option odd = {1, 1};
     const struct alloc_problem p = {rows, N, DEVICES_MAX - 1};
     struct alloc_result result;
     int64_t used = 0;
@@ -500,14 +519,17 @@ static void beyond_the_budget_nothing_is_claimed(void **state)
     for (int32_t j = 0; j < N; j++)
         rows[j] = (struct alloc_row){
             .options = options, .n_options = 4, .held = -1, .may_wait = true};
+    rows[7].options = &odd;
+    rows[7].n_options = 1;
     assert_int_equal(alloc_solve(&p, &scratch, given, &result), 0);
     assert_false(result.is_certified);
     assert_int_equal(result.proof, ALLOC_PROOF_NONE);
     assert_true(result.objective < result.bound);
     for (int32_t j = 0; j < N; j++)
         used += given[j];
-    assert_int_equal(used, DEVICES_MAX - 2048); /* all the same, nothing better exists */
-    assert_int_equal(result.value, used * 1000);
+    assert_int_equal(used, DEVICES_MAX - 2047); /* all the same, nothing better exists */
+    assert_int_equal(given[7], 1);
+    assert_int_equal(result.value, (used - 1) * 1000 + 1);
 }
 
 static int release_scratch(void **state)
@@ -537,6 +559,7 @@ int main(void)
         cmocka_unit_test(a_solve_in_the_steady_state_allocates_nothing),
         cmocka_unit_test(no_memory_leaves_the_results_untouched),
         cmocka_unit_test(the_largest_problem_does_not_overflow),
+        cmocka_unit_test(replicas_are_settled_without_a_search),
         cmocka_unit_test(beyond_the_budget_nothing_is_claimed),
     };
 

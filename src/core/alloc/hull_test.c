@@ -47,7 +47,7 @@ static void hull_never_passes_its_bound_nor_its_bound_the_optimum(void **state)
         struct hull_result found;
         int64_t optimum;
 
-        alloc_case_random(&problem, &rng, i % CASE_SHAPE_MAX, &range);
+        alloc_case_random(&problem, &rng, (enum case_shape)(i % CASE_SHAPE_MAX), &range);
         r = alloc_lab_reduce(&problem.problem);
         if (!r)
             continue;

@@ -10,6 +10,9 @@
  * So are steps that need more than the room there is. What is left ascends strictly in
  * both numbers.
  *
+ * Where all steps are multiples of some number (jobs made of replicas of eight devices),
+ * the rest of the room cannot be used and is dropped, so that no bound counts on it.
+ *
  * Why no sum overflows (limits.h): |v| <= 2^30 and, with at most 2^15 rows, T <= 2^16, so
  * -2^46 <= w <= 2^46 + 1. A gain is a difference of two weights, at most 2^47 + 1. Sums
  * of one weight or gain per row stay below 2^15 * (2^47 + 1) < 2^63. */
@@ -114,10 +117,29 @@ static int32_t add_steps(struct reduced *r, int32_t j, const struct alloc_row *r
     return n;
 }
 
+/* The greatest common divisor of all steps; 0 when there are none. */
+static int32_t common_divisor(const struct reduced *r, int32_t n_steps)
+{
+    int32_t divisor = 0;
+
+    for (int32_t i = 0; i < n_steps && divisor != 1; i++) {
+        int32_t a = r->steps[i].devices;
+
+        while (a != 0) {
+            int32_t rest = divisor % a;
+
+            divisor = a;
+            a = rest;
+        }
+    }
+    return divisor;
+}
+
 int reduced_build(struct reduced *r, const struct alloc_problem *p)
 {
     int64_t factor = reduced_factor(p->n_rows);
     int32_t n = 0;
+    int32_t divisor;
 
     r->n_rows = p->n_rows;
     if (set_least(r, p) < 0)
@@ -127,5 +149,8 @@ int reduced_build(struct reduced *r, const struct alloc_problem *p)
         n = add_steps(r, j, &p->rows[j], factor, n);
         r->end[j] = n;
     }
+    divisor = common_divisor(r, n);
+    if (divisor > 1)
+        r->room -= r->room % divisor;
     return 0;
 }

@@ -39,34 +39,28 @@ void curve_init(struct curve *curve, const struct perf_model *model)
         curve->seconds[i] = least;
     }
     ASSERT(curve->seconds[0] > 0.0);
-}
+    curve->slopes[0] = curve->seconds[0] / (double)curve->knots[0];
+    for (int32_t i = 0; i + 1 < curve->n; i++) {
+        double rise = curve->seconds[i + 1] - curve->seconds[i];
 
-/* Seconds per sample from knot i to knot i + 1. */
-static double slope(const struct curve *curve, int32_t i)
-{
-    double rise = curve->seconds[i + 1] - curve->seconds[i];
-
-    return rise / (double)(curve->knots[i + 1] - curve->knots[i]);
+        curve->slopes[i] = rise / (double)(curve->knots[i + 1] - curve->knots[i]);
+        curve->slopes[i + 1] = curve->slopes[i];
+    }
 }
 
 double curve_at(const struct curve *curve, int32_t micro_batch)
 {
     double first = curve->seconds[0];
-    double share = first * (double)micro_batch / (double)curve->knots[0];
-    double line;
+    double share, line;
     int32_t i = 0;
 
     ASSERT(micro_batch >= 1);
-    if (curve->n == 1)
-        return share;
-    if (micro_batch < curve->knots[0]) {
-        line = first - slope(curve, 0) * (double)(curve->knots[0] - micro_batch);
-        return line > share ? line : share;
+    if (micro_batch < curve->knots[0] || curve->n == 1) {
+        share = first * (double)micro_batch / (double)curve->knots[0];
+        line = first + curve->slopes[0] * (double)(micro_batch - curve->knots[0]);
+        return curve->n > 1 && line > share ? line : share;
     }
     while (i + 1 < curve->n && curve->knots[i + 1] <= micro_batch)
         i++;
-    if (micro_batch == curve->knots[i])
-        return curve->seconds[i];
-    line = slope(curve, i + 1 < curve->n ? i : i - 1);
-    return curve->seconds[i] + line * (double)(micro_batch - curve->knots[i]);
+    return curve->seconds[i] + curve->slopes[i] * (double)(micro_batch - curve->knots[i]);
 }

@@ -16,6 +16,8 @@ struct curve {
     int32_t n; /* >= 1 */
     int32_t knots[PROC_POINTS_MAX];
     double seconds[PROC_POINTS_MAX]; /* non-decreasing, > 0 */
+    double
+        slopes[PROC_POINTS_MAX]; /* seconds per sample after knot i; the last repeats */
 };
 
 /* The model must have at least one point (n_proc > 0). */

@@ -248,8 +248,9 @@ static void try_passes(struct search *s, int64_t passes)
         consider(s, in_force, (int32_t)passes);
 }
 
-/* Numbers of passes with which a rank's share meets passes of x samples. */
-static void try_passes_near(struct search *s, int32_t least, int32_t x)
+/* Numbers of passes with which a rank's share is cut into passes of about x samples;
+ * without those in first .. first + PASSES_TRIED - 1, which were tried. */
+static void try_passes_near(struct search *s, int64_t least, int64_t first, int32_t x)
 {
     const int32_t batches[2] = {s->quest->lo, s->quest->hi};
 
@@ -257,12 +258,12 @@ static void try_passes_near(struct search *s, int32_t least, int32_t x)
         int64_t share = i64_div_up(batches[i], s->size);
 
         for (int64_t a = share / x; a <= share / x + 1; a++)
-            if (a >= least)
+            if (a >= least && (a < first || a >= first + PASSES_TRIED))
                 try_passes(s, a);
     }
 }
 
-static void try_all_passes(struct search *s, int32_t least)
+static void try_all_passes(struct search *s, int64_t least)
 {
     const struct quest *q = s->quest;
     int64_t needed = i64_div_up(i64_div_up(q->lo, s->size), q->limit);
@@ -270,9 +271,9 @@ static void try_all_passes(struct search *s, int32_t least)
 
     for (int64_t a = first; a < first + PASSES_TRIED; a++)
         try_passes(s, a);
-    try_passes_near(s, least, q->limit);
+    try_passes_near(s, least, first, q->limit);
     for (int32_t i = 0; i < q->curve.n; i++)
-        try_passes_near(s, least, q->curve.knots[i]);
+        try_passes_near(s, least, first, q->curve.knots[i]);
 }
 
 static void search_joint(struct search *s)

@@ -269,6 +269,41 @@ static void row_breaks_ties_by_the_batch_in_force_then_the_smaller(void **state)
     row_release(&row);
 }
 
+static void row_keeps_a_base_batch_in_force_that_no_size_divides(void **state)
+{
+    const struct row_rule rule = {.batch = ROW_BATCH_JOINT, .batch_in_force = 50};
+    const struct perf_model prior = {.source = MODEL_PRIOR};
+    struct shape s = {0, 1000, 0, 64, 32, 256};
+    struct job_spec spec = spec_of(&s, 4);
+    struct row row;
+
+    (void)state;
+    spec.batch_base = 50;
+    row_init(&row);
+    assert_int_equal(row_build(&row, &spec, &prior, &rule, NULL), 0);
+    assert_int_equal(row_find(&row, 3)->global_batch, 50);
+    assert_int_equal(row_find(&row, 3)->micro_batch, 17);
+    row_release(&row);
+}
+
+static void row_takes_many_passes_where_small_ones_are_much_faster(void **state)
+{
+    const struct row_rule rule = {.batch = ROW_BATCH_JOINT};
+    struct perf_model model = {
+        .source = MODEL_MEASURED, .n_proc = 2, .proc = {{4, 4000000}, {8, 80000000}}};
+    struct shape s = {0, 0, 0, 0, 1000, 1000};
+    struct job_spec spec = spec_of(&s, 1);
+    struct row row;
+
+    (void)state;
+    spec.accumulate = JOB_ACCUMULATE_FREE;
+    row_init(&row);
+    assert_int_equal(row_build(&row, &spec, &model, &rule, NULL), 0);
+    assert_int_equal(row_find(&row, 1)->micro_batch, 4);
+    assert_int_equal(row_find(&row, 1)->accumulation, 250);
+    row_release(&row);
+}
+
 static void row_of_a_job_without_batch_has_every_size(void **state)
 {
     const struct row_rule rule = {.batch = ROW_BATCH_MAX};
@@ -646,6 +681,8 @@ int main(void)
         cmocka_unit_test(row_of_a_fixed_batch_ends_where_devices_outnumber_samples),
         cmocka_unit_test(row_accumulates_only_where_needed),
         cmocka_unit_test(row_breaks_ties_by_the_batch_in_force_then_the_smaller),
+        cmocka_unit_test(row_keeps_a_base_batch_in_force_that_no_size_divides),
+        cmocka_unit_test(row_takes_many_passes_where_small_ones_are_much_faster),
         cmocka_unit_test(row_of_a_job_without_batch_has_every_size),
         cmocka_unit_test(row_values_carry_the_weight_and_stay_in_bounds),
         cmocka_unit_test(row_ends_at_the_size_limit_but_keeps_the_smallest),

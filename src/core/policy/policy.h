@@ -73,8 +73,9 @@ struct policy {
     enum row_batch batch;
     bool is_rigid; /* a size once given stays until the job ends */
     /* Fills ret_targets[n_jobs] and *ret (what the allocator said; all jobs together).
-     * Returns 0 or E_NOMEM. Whatever the input, the sizes of PINNED, RUNNING and admitted
-     * jobs sum to at most view->devices, except for pinned ones that exceed it alone. */
+     * Returns 0 or E_NOMEM (the targets are then undefined). Whatever the input, the
+     * sizes of PINNED, RUNNING and admitted jobs sum to at most view->devices, except for
+     * pinned ones that exceed it alone. */
     int (*plan)(const struct policy *policy, const struct policy_view *view,
                 struct policy_scratch *scratch, struct policy_target *ret_targets,
                 struct alloc_result *ret);
