@@ -52,20 +52,20 @@ struct request {
     uint64_t id; /* of the script */
 };
 
-static void set_broken(struct runner *r, const struct err *why)
+/* The first thing that went wrong counts; rc < 0. */
+static void set_broken(struct runner *r, int rc, const struct err *why)
 {
     if (r->broken.code < 0)
         return;
     r->broken = *why;
-    r->broken.code = why->code < 0 ? why->code : E_CORRUPT;
+    r->broken.code = rc;
 }
 
 static void break_nomem(struct runner *r)
 {
     struct err err;
 
-    (void)err_set(&err, E_NOMEM, "out of memory");
-    set_broken(r, &err);
+    set_broken(r, err_set(&err, E_NOMEM, "out of memory"), &err);
 }
 
 static void note(struct runner *r, const char *name, const char *what, const char *detail,
@@ -173,6 +173,7 @@ static void watch_step(void *ctx, const struct core *after, const struct event *
 {
     struct runner *r = ctx;
     struct err err = {0};
+    int rc;
 
     r->result->steps++;
     if (event->kind == EVENT_PLAN)
@@ -183,8 +184,11 @@ static void watch_step(void *ctx, const struct core *after, const struct event *
         record_spans(r, after, event->time_us);
     if (r->options->checks == SIM_CHECK_NONE)
         return;
-    if (core_check(after, &err) < 0 || world_check(r->world, after, &err) < 0)
-        set_broken(r, &err);
+    rc = core_check(after, &err);
+    if (rc == 0)
+        rc = world_check(r->world, after, &err);
+    if (rc < 0)
+        set_broken(r, rc, &err);
 }
 
 static struct engine *new_engine(struct runner *r)
@@ -326,17 +330,21 @@ static void daemon_dies(struct runner *r, usec_t back_us)
 static void rebuild(struct runner *r)
 {
     struct err err = {0};
+    int rc;
 
     r->engine = new_engine(r);
     if (!r->engine)
         return;
-    if (memstore_load(r->store, r->engine, &err) < 0) {
-        set_broken(r, &err);
+    rc = memstore_load(r->store, r->engine, &err);
+    if (rc < 0) {
+        set_broken(r, rc, &err);
+        engine_free(r->engine);
+        r->engine = NULL;
         return;
     }
     if (r->dead_digest != 0 && digest_now(r) != r->dead_digest) {
-        (void)err_set(&err, E_CORRUPT, "the state changed over a restart of the daemon");
-        set_broken(r, &err);
+        rc = err_set(&err, E_CORRUPT, "the state changed over a restart of the daemon");
+        set_broken(r, rc, &err);
     }
     engine_begin(r->engine);
 }
@@ -469,9 +477,10 @@ static void run_moment(struct runner *r)
             break_nomem(r);
     } while (r->broken.code == 0 && next_moment(r) <= r->now_us && ++rounds < ROUNDS_MAX);
     if (rounds == ROUNDS_MAX) {
-        (void)err_set(&err, E_CORRUPT, "time stands still: %d rounds at one moment",
-                      ROUNDS_MAX);
-        set_broken(r, &err);
+        set_broken(r,
+                   err_set(&err, E_CORRUPT, "time stands still: %d rounds at one moment",
+                           ROUNDS_MAX),
+                   &err);
     }
 }
 
@@ -496,7 +505,7 @@ static void loop(struct runner *r)
             r->dead_digest = digest_now(r);
             engine_free(r->engine);
             rebuild(r);
-            r->wake_us = r->now_us;
+            run_moment(r);
         }
         next = next_moment(r);
     }
