@@ -471,8 +471,8 @@ static void run_moment(struct runner *r)
         run_script(r);
         if (r->engine)
             r->wake_us = engine_run(r->engine, r->now_us);
-        if (r->engine)
-            memstore_run(r->store, r->engine);
+        if (r->engine && memstore_run(r->store, r->engine))
+            r->wake_us = i64_min(r->wake_us, r->now_us);
         if (r->wake_us < 0)
             break_nomem(r);
     } while (r->broken.code == 0 && next_moment(r) <= r->now_us && ++rounds < ROUNDS_MAX);
