@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/term.h"
+#include "wire/suggest.h"
 
 #define OPTIONS_MAX 64
 #define HELP_WIDTH  80 /* when there is no terminal */
@@ -149,6 +150,30 @@ static int take_common(struct cli_args *args, int id)
     }
 }
 
+static const char *option_word(const void *ctx, size_t index)
+{
+    const struct cli_option *o = option_at(ctx, index);
+
+    return o ? o->name : NULL;
+}
+
+/* After getopt_long() said '?' (unknown or ambiguous) or ':' (no value). */
+static int refuse(const struct cli_args *args, int id)
+{
+    const char *word = args->argv[optind - 1];
+    const char *near = NULL;
+
+    if (id == ':')
+        return cli_usage(args->command, "%s needs a value", word);
+    if (strncmp(word, "--", 2) != 0)
+        return cli_usage(args->command, "unknown option -%c", optopt);
+    near = suggest_nearest(word + 2, option_word, args->command);
+    if (near)
+        return cli_usage(args->command, "unknown option %s; did you mean --%s?", word,
+                         near);
+    return cli_usage(args->command, "unknown option %s", word);
+}
+
 int cli_args_next(struct cli_args *args)
 {
     struct option longs[OPTIONS_MAX + 1];
@@ -163,14 +188,7 @@ int cli_args_next(struct cli_args *args)
             return CLI_ARGS_END;
         }
         if (id == '?' || id == ':') {
-            const char *word = args->argv[optind - 1];
-
-            if (id == ':')
-                args->exit = cli_usage(args->command, "%s needs a value", word);
-            else if (optopt > 0 && optopt < CLI_LONG && strncmp(word, "--", 2) != 0)
-                args->exit = cli_usage(args->command, "unknown option -%c", optopt);
-            else
-                args->exit = cli_usage(args->command, "unknown option %s", word);
+            args->exit = refuse(args, id);
             return CLI_ARGS_DONE;
         }
         rc = take_common(args, id);

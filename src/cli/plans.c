@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plans.c - see plans.h. A size without a plan shows the reason where its split would
- * stand, so that the eye finds it in the same column. */
+/* plans.c - see plans.h. Why a size has no plan stands below the table, in full: a table
+ * is cut at the edge of the terminal, a reason must not be. */
 #include "cli/plans.h"
 
 #include <stdio.h>
@@ -47,8 +47,7 @@ static void add_line(struct table *t, const struct dryrun_line *line)
     if (!line->is_feasible) {
         for (int i = 0; i < 6; i++)
             table_cell(t, "-");
-        table_cell(t, "none: %s%s%s", line->why.field, line->why.field[0] ? " " : "",
-                   line->why.text);
+        table_cell(t, "no plan, see below");
         return;
     }
     add_count(t, line->global_batch);
@@ -75,5 +74,12 @@ int plans_print(const struct job_spec *spec, const struct dryrun *dryrun)
         add_line(&t, &dryrun->lines[i]);
     exit = say_table(&t, -1);
     table_release(&t);
+    for (size_t i = 0; i < dryrun->n; i++) {
+        const struct dryrun_line *line = &dryrun->lines[i];
+
+        if (!line->is_feasible)
+            printf("no plan for %d gpu: %s%s%s\n", line->size, line->why.field,
+                   line->why.field[0] ? ": " : "", line->why.text);
+    }
     return exit;
 }

@@ -155,7 +155,8 @@ int decide_update(struct draft *d, const struct event *event, struct err *err)
     if (spec.retries != job->spec.retries) {
         struct job_run run = job->run;
 
-        run.retries_left = i32_max(0, run.retries_left + spec.retries - job->spec.retries);
+        run.retries_left =
+            i32_max(0, run.retries_left + spec.retries - job->spec.retries);
         draft_put_run(d, &run);
     }
     d->globals.needs_plan = true;

@@ -346,6 +346,20 @@ static void count_devices(const struct planner *p, const char *type,
     }
 }
 
+/* Asks the policy until the scaler holds nothing more back. */
+static int settle_type(struct planner *p, const struct scaler_view *view,
+                       struct alloc_result *ret)
+{
+    for (int round = 0;; round++) {
+        int rc = ask_policy(p, view->n_items, ret);
+
+        if (rc < 0)
+            return rc;
+        if (scaler_review(view) == 0 || round >= SCALER_ROUNDS_MAX)
+            return 0;
+    }
+}
+
 static int plan_type(struct planner *p, int32_t n)
 {
     struct scaler_view view = {
@@ -356,16 +370,22 @@ static int plan_type(struct planner *p, int32_t n)
         .n_items = n,
     };
     struct alloc_result result = {0};
+    double gain;
+    bool is_better;
     int rc;
 
     count_devices(p, p->typed[0]->device_type, &view);
-    for (int round = 0;; round++) {
-        rc = ask_policy(p, n, &result);
-        if (rc < 0)
-            return rc;
-        if (scaler_review(&view) == 0 || round >= SCALER_ROUNDS_MAX)
-            break;
+    rc = settle_type(p, &view, &result);
+    gain = scaler_gain(&view);
+    if (rc == 0 && scaler_try_without_shrinks(&view) > 0) {
+        rc = settle_type(p, &view, &result);
+        is_better = scaler_gain(&view) >= gain;
+        scaler_end_trial(&view, is_better);
+        if (rc == 0 && !is_better)
+            rc = settle_type(p, &view, &result);
     }
+    if (rc < 0)
+        return rc;
     p->plan->result.value += result.value;
     p->plan->result.objective += result.objective;
     p->plan->result.bound += result.bound;

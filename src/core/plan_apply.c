@@ -23,19 +23,24 @@ static struct job_plan next_plan(struct job_run *run, const struct row_option *t
     };
 }
 
-static int32_t count_running(const struct plan *plan)
+/* Jobs that have devices already, or were put before this one by the same plan. */
+static int32_t count_others(const struct plan *plan, const struct plan_item *item)
 {
     int32_t n = 0;
 
-    for (int32_t i = 0; i < plan->n_items; i++)
-        n += plan->items[i].standing != POLICY_WAITING;
+    for (int32_t i = 0; i < plan->n_items; i++) {
+        const struct plan_item *other = &plan->items[i];
+
+        n += other->standing != POLICY_WAITING ||
+             (other < item && other->act == PLAN_START);
+    }
     return n;
 }
 
 static void start(struct draft *d, const struct plan *plan, const struct plan_item *item)
 {
     struct job_run run = item->job->run;
-    int32_t others = count_running(plan);
+    int32_t others = count_others(plan, item);
 
     run.plan = next_plan(&run, &item->target);
     run.incarnation++;

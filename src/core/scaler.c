@@ -192,19 +192,24 @@ static int32_t review_single(const struct scaler_view *v)
     return n_held;
 }
 
+double scaler_gain(const struct scaler_view *v)
+{
+    double gain = 0.0;
+
+    for (int32_t i = 0; i < v->n_items; i++)
+        if (is_voluntary(v->items[i]))
+            gain += net_gain(v, v->items[i]);
+    return gain;
+}
+
 /* Voluntary shrinks pay for growths: all of them together must be worth it. */
 static int32_t review_group(const struct scaler_view *v)
 {
-    double gain = 0.0;
     int32_t n_shrinks = 0;
 
-    for (int32_t i = 0; i < v->n_items; i++) {
-        if (!is_voluntary(v->items[i]))
-            continue;
-        gain += net_gain(v, v->items[i]);
-        n_shrinks += is_shrink(v->items[i]);
-    }
-    if (n_shrinks == 0 || gain > 0.0)
+    for (int32_t i = 0; i < v->n_items; i++)
+        n_shrinks += is_voluntary(v->items[i]) && is_shrink(v->items[i]);
+    if (n_shrinks == 0 || scaler_gain(v) > 0.0)
         return 0;
     for (int32_t i = 0; i < v->n_items; i++)
         if (is_voluntary(v->items[i]) && is_shrink(v->items[i]))
@@ -227,6 +232,34 @@ static int32_t review_alone(const struct scaler_view *v)
         n_held++;
     }
     return n_held;
+}
+
+int32_t scaler_try_without_shrinks(const struct scaler_view *v)
+{
+    int32_t n = 0;
+
+    if (v->config->scaler == CONFIG_SCALER_NONE)
+        return 0;
+    for (int32_t i = 0; i < v->n_items; i++)
+        n += is_voluntary(v->items[i]) && is_shrink(v->items[i]);
+    for (int32_t i = 0; i < v->n_items && n > 0; i++) {
+        struct plan_item *item = v->items[i];
+
+        item->is_on_trial = !item->is_held_back;
+        if (is_voluntary(item) && is_shrink(item))
+            hold_back(item, USEC_NEVER,
+                      "held back: others would gain too little from its gpus");
+    }
+    return n;
+}
+
+void scaler_end_trial(const struct scaler_view *v, bool hold)
+{
+    for (int32_t i = 0; i < v->n_items; i++) {
+        if (v->items[i]->is_on_trial && !hold)
+            v->items[i]->is_held_back = false;
+        v->items[i]->is_on_trial = false;
+    }
 }
 
 int32_t scaler_review(const struct scaler_view *view)

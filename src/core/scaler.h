@@ -22,6 +22,15 @@ struct scaler_view {
  * nothing. */
 int32_t scaler_review(const struct scaler_view *view);
 
+/* What the voluntary moves among the items bring: speed gained minus speed lost, in
+ * device-equivalents times seconds. Comparable between plans of one moment. */
+double scaler_gain(const struct scaler_view *view);
+
+/* Holds back, on trial, all shrinks that only pay for growths. Returns how many there
+ * were; scaler_end_trial() lets them go again, or makes the hold final. */
+int32_t scaler_try_without_shrinks(const struct scaler_view *view);
+void scaler_end_trial(const struct scaler_view *view, bool hold);
+
 /* Seconds until the job ends by itself at this rate; a very large number when not known.
  */
 double scaler_remaining_s(const struct plan_item *item, const struct row_option *at);

@@ -230,24 +230,27 @@ static int walk(struct store_reader *r, sqlite3_stmt *stmt, store_fact_fn fn, vo
     return rc < 0 ? rc : n;
 }
 
-static int page(int32_t limit)
+static int limit_of(const struct store_page *page)
 {
-    return i32_min(i32_max(limit, 0), STORE_PAGE_MAX);
+    return i32_min(i32_max(page->limit, 0), STORE_PAGE_MAX);
 }
 
-int store_reader_facts(struct store_reader *r, uint32_t job, int64_t after_id,
-                       int32_t limit, store_fact_fn fn, void *arg, struct err *err)
+int store_reader_facts(struct store_reader *r, uint32_t job,
+                       const struct store_page *page, store_fact_fn fn, void *arg,
+                       struct err *err)
 {
     (void)sqlite3_bind_int64(r->facts, 1, job);
-    (void)sqlite3_bind_int64(r->facts, 2, after_id);
-    (void)sqlite3_bind_int(r->facts, 3, page(limit));
+    (void)sqlite3_bind_int64(r->facts, 2, page->from_id);
+    (void)sqlite3_bind_int(r->facts, 3, limit_of(page));
     return walk(r, r->facts, fn, arg, err);
 }
 
-int store_reader_ended(struct store_reader *r, int64_t before_id, int32_t limit,
+int store_reader_ended(struct store_reader *r, const struct store_page *page,
                        store_fact_fn fn, void *arg, struct err *err)
 {
-    (void)sqlite3_bind_int64(r->ended, 1, before_id > 0 ? before_id : INT64_MAX);
-    (void)sqlite3_bind_int(r->ended, 2, page(limit));
+    int64_t before_id = page->from_id > 0 ? page->from_id : INT64_MAX;
+
+    (void)sqlite3_bind_int64(r->ended, 1, before_id);
+    (void)sqlite3_bind_int(r->ended, 2, limit_of(page));
     return walk(r, r->ended, fn, arg, err);
 }
