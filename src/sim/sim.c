@@ -135,6 +135,24 @@ static void bind(struct runner *r, const struct job_spec *spec)
     r->result->jobs[index].id = spec->id;
 }
 
+static void watch_node(struct runner *r, const struct core *before,
+                       const struct node *node, usec_t now_us)
+{
+    struct sim_result *result = r->result;
+
+    if (!cluster_find_node(core_cluster(before), node->name)) {
+        ASSERT(result->n_nodes < r->scn->n_nodes);
+        result->nodes[result->n_nodes++] = (struct sim_node){
+            scenario_find_node(r->scn, node->name), node->first, node->devices};
+    }
+    if (!r->options->wants_spans)
+        return;
+    if (node->state == NODE_LOST)
+        spans_node_lost(&result->spans, node, now_us);
+    else
+        spans_node_back(&result->spans, node, now_us);
+}
+
 static void watch_change(void *ctx, const struct core *before, const struct event *event,
                          const struct change *change)
 {
@@ -150,12 +168,8 @@ static void watch_change(void *ctx, const struct core *before, const struct even
     }
     if (r->options->wants_story)
         r->story_port.change(r->story_port.ctx, before, event, change);
-    if (!r->options->wants_spans || change->kind != CHANGE_NODE)
-        return;
-    if (change->u.node.state == NODE_LOST)
-        spans_node_lost(&r->result->spans, &change->u.node, event->time_us);
-    else
-        spans_node_back(&r->result->spans, &change->u.node, event->time_us);
+    if (change->kind == CHANGE_NODE)
+        watch_node(r, before, &change->u.node, event->time_us);
 }
 
 static void record_spans(struct runner *r, const struct core *core, usec_t now_us)
@@ -471,8 +485,8 @@ static void run_moment(struct runner *r)
         run_script(r);
         if (r->engine)
             r->wake_us = engine_run(r->engine, r->now_us);
-        if (r->engine)
-            memstore_run(r->store, r->engine);
+        if (r->engine && memstore_run(r->store, r->engine))
+            r->wake_us = i64_min(r->wake_us, r->now_us);
         if (r->wake_us < 0)
             break_nomem(r);
     } while (r->broken.code == 0 && next_moment(r) <= r->now_us && ++rounds < ROUNDS_MAX);
@@ -550,7 +564,8 @@ static int prepare(struct runner *r)
     r->store = memstore_new(r->scn->delays.commit_us,
                             wants_rows(r) ? MEMSTORE_KEEP : MEMSTORE_FORGET);
     result->jobs = mem_new(r->scn->n_jobs, sizeof *result->jobs);
-    if (!r->world || !r->store || !result->jobs)
+    result->nodes = mem_new(r->scn->n_nodes, sizeof *result->nodes);
+    if (!r->world || !r->store || !result->jobs || !result->nodes)
         return E_NOMEM;
     result->n_jobs = r->scn->n_jobs;
     for (size_t i = 0; i < r->scn->n_jobs; i++) {
