@@ -165,7 +165,15 @@ static int say_unreachable(const struct client *client, CURLcode code, long seco
                    curl_easy_strerror(code));
 }
 
-static void set_options(struct client *client, const char *url, long seconds,
+/* What is asked, and how long the answer may take. */
+struct request {
+    const char *method;
+    const char *path;
+    const char *body; /* may be NULL */
+    long seconds;
+};
+
+static void set_options(struct client *client, const char *url, const struct request *r,
                         struct answer *a)
 {
     CURL *c = client->curl;
@@ -179,30 +187,40 @@ static void set_options(struct client *client, const char *url, long seconds,
     (void)curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L);
     (void)curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-    (void)curl_easy_setopt(c, CURLOPT_TIMEOUT, seconds);
+    (void)curl_easy_setopt(c, CURLOPT_TIMEOUT, r->seconds);
     (void)curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_bytes);
     (void)curl_easy_setopt(c, CURLOPT_WRITEDATA, a);
+    (void)curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r->method);
 }
 
-static int exchange(struct client *client, const char *method, const char *path,
-                    const char *body, long seconds, struct answer *a, struct err *err)
+/* The headers of a request with a body (or of one that might have had one); owned. */
+static struct curl_slist *set_body(struct client *client, const struct request *r)
 {
     struct curl_slist *headers = NULL;
+
+    if (!r->body && strcmp(r->method, "GET") == 0)
+        return NULL;
+    (void)curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, r->body ? r->body : "");
+    headers = curl_slist_append(headers, r->body ? "Content-Type: application/json"
+                                                 : "Content-Type:");
+    headers = curl_slist_append(headers, "Expect:");
+    (void)curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, headers);
+    return headers;
+}
+
+static int exchange(struct client *client, const struct request *r, struct answer *a,
+                    struct err *err)
+{
+    struct curl_slist *headers;
+    struct err problem = {0};
     char url[1024];
     long status = 0;
     CURLcode code;
 
-    if (snprintf(url, sizeof url, "http://elastane%s", path) >= (int)sizeof url)
+    if (snprintf(url, sizeof url, "http://elastane%s", r->path) >= (int)sizeof url)
         return err_set(err, E_LIMIT, "the request is too long");
-    set_options(client, url, seconds, a);
-    (void)curl_easy_setopt(client->curl, CURLOPT_CUSTOMREQUEST, method);
-    if (body || strcmp(method, "GET") != 0) {
-        (void)curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, body ? body : "");
-        headers = curl_slist_append(NULL, body ? "Content-Type: application/json"
-                                               : "Content-Type:");
-        headers = curl_slist_append(headers, "Expect:");
-        (void)curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, headers);
-    }
+    set_options(client, url, r, a);
+    headers = set_body(client, r);
     code = curl_easy_perform(client->curl);
     (void)curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
     curl_slist_free_all(headers);
@@ -212,46 +230,47 @@ static int exchange(struct client *client, const char *method, const char *path,
     if (a->rc < 0)
         return err_set(err, a->rc, "the answer cannot be taken: %s", err_name(a->rc));
     if (code != CURLE_OK)
-        return say_unreachable(client, code, seconds, err);
+        return say_unreachable(client, code, r->seconds, err);
     if (status >= 200 && status < 300)
         return 0;
-    {
-        struct err problem = {0};
-
-        reply_problem_decode(a->out->text, a->out->len, status, &problem);
-        return err_field(err, problem.code, problem.field, "%s", problem.text);
-    }
+    reply_problem_decode(a->out->text, a->out->len, status, &problem);
+    return err_field(err, problem.code, problem.field, "%s", problem.text);
 }
 
-static int call(struct client *client, const char *method, const char *path,
-                const char *body, long seconds, struct buf *out, struct err *err)
+static int call(struct client *client, const struct request *r, struct buf *out,
+                struct err *err)
 {
     struct answer a = {.curl = client->curl, .out = out};
 
     buf_clear(out);
-    return exchange(client, method, path, body, seconds, &a, err);
+    return exchange(client, r, &a, err);
 }
 
 int client_call(struct client *client, const char *method, const char *path,
                 const char *body, struct buf *out, struct err *err)
 {
-    return call(client, method, path, body, CLIENT_CALL_S, out, err);
+    const struct request r = {method, path, body, CLIENT_CALL_S};
+
+    return call(client, &r, out, err);
 }
 
 int client_wait(struct client *client, const char *path, struct buf *out, struct err *err)
 {
-    return call(client, "GET", path, NULL, CLIENT_FOLLOW_S, out, err);
+    const struct request r = {"GET", path, NULL, CLIENT_FOLLOW_S};
+
+    return call(client, &r, out, err);
 }
 
 int client_stream(struct client *client, const char *path, client_sink_fn sink, void *arg,
                   struct err *err)
 {
+    const struct request r = {"GET", path, NULL, CLIENT_FOLLOW_S};
     struct buf problem;
     struct answer a = {.curl = client->curl, .out = &problem, .sink = sink, .arg = arg};
     int rc;
 
     buf_init(&problem, PROBLEM_MAX);
-    rc = exchange(client, "GET", path, NULL, CLIENT_FOLLOW_S, &a, err);
+    rc = exchange(client, &r, &a, err);
     buf_release(&problem);
     return rc;
 }
