@@ -55,7 +55,8 @@ bool local_wants(const struct local *l, uint32_t job, uint32_t incarnation)
 {
     const struct job *j = core_find_job(engine_core(l->engine), job);
 
-    return j && j->run.incarnation == incarnation && job_state_holds_devices(j->run.state);
+    return j && j->run.incarnation == incarnation &&
+           job_state_holds_devices(j->run.state);
 }
 
 /* --- The patrol: looks that were put off, and shims that have gone silent. --------- */

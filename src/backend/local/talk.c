@@ -10,9 +10,9 @@
 
 #include "backend/local/local_state.h"
 
-#define PERF_SPAN_US    (60 * USEC_PER_SEC)
-#define PERF_PART       20 /* 1/20: 5 % */
-#define LOOK_SOON_US    (200 * USEC_PER_MSEC)
+#define PERF_SPAN_US (60 * USEC_PER_SEC)
+#define PERF_PART    20 /* 1/20: 5 % */
+#define LOOK_SOON_US (200 * USEC_PER_MSEC)
 
 /* --- Telling. --------------------------------------------------------------------- */
 
@@ -58,8 +58,8 @@ static void post_event(struct post *post, enum event_kind kind,
 
     (void)snprintf(event.text, sizeof(event.text), "%s", msg->text);
     if (local_post(post->local, &event, NULL, NULL) < 0)
-        local_log(post->local, LOCAL_ERROR, "job %u: a report was lost, the queue is full",
-                  post->job);
+        local_log(post->local, LOCAL_ERROR,
+                  "job %u: a report was lost, the queue is full", post->job);
 }
 
 static void end_from(struct post *post, const struct shim_msg *msg)
@@ -106,8 +106,7 @@ static void note_perf(struct post *post)
 static void take_beat(struct post *post, const struct shim_msg *msg)
 {
     struct local_live *live = &post->live;
-    const struct job *job =
-        core_find_job(engine_core(post->local->engine), post->job);
+    const struct job *job = core_find_job(engine_core(post->local->engine), post->job);
     int64_t batch = job ? job->run.plan.global_batch : 0;
 
     live->phase = msg->phase;
