@@ -97,58 +97,68 @@ static void make_rows(struct alloc_row *rows, struct alloc_option *options,
     }
 }
 
-/* The recurrence as it stands: all rows, all devices, all options, choices kept. Returns
- * the best sum of values. */
-static int64_t reference(const struct alloc_problem *p, int64_t *table, bool *is_feasible,
-                         uint16_t *choice)
+/* P(j, k) for one j and all k, as the paper has it. */
+struct sums {
+    int64_t *value;
+    bool *is_feasible;
+};
+
+static void reference_row(const struct alloc_row *row, const struct sums *last,
+                          const struct sums *next, uint16_t *choice, int32_t devices)
 {
-    size_t width = (size_t)p->devices + 1;
+    for (int32_t k = 0; k <= devices; k++) {
+        next->is_feasible[k] = false;
+        for (int32_t i = 0; i < row->n_options && row->options[i].size <= k; i++) {
+            int32_t before = k - row->options[i].size;
+            int64_t sum = last->value[before] + row->options[i].value;
 
-    for (size_t k = 0; k < width; k++) {
-        table[k] = 0;
-        is_feasible[k] = true;
-    }
-    for (int32_t j = 0; j < p->n_rows; j++) {
-        const int64_t *last = table + (size_t)(j % 2) * width;
-        const bool *last_is = is_feasible + (size_t)(j % 2) * width;
-        int64_t *next = table + (size_t)((j + 1) % 2) * width;
-        bool *next_is = is_feasible + (size_t)((j + 1) % 2) * width;
-
-        for (size_t k = 0; k < width; k++) {
-            next_is[k] = false;
-            for (int32_t i = 0; i < p->rows[j].n_options; i++) {
-                const struct alloc_option *o = &p->rows[j].options[i];
-
-                if ((size_t)o->size > k || !last_is[k - (size_t)o->size])
-                    continue;
-                if (next_is[k] && last[k - (size_t)o->size] + o->value <= next[k])
-                    continue;
-                next[k] = last[k - (size_t)o->size] + o->value;
-                next_is[k] = true;
-                choice[(size_t)j * width + k] = (uint16_t)i;
-            }
+            if (!last->is_feasible[before] ||
+                (next->is_feasible[k] && sum <= next->value[k]))
+                continue;
+            next->value[k] = sum;
+            next->is_feasible[k] = true;
+            choice[k] = (uint16_t)i;
         }
     }
-    return table[(size_t)(p->n_rows % 2) * width + width - 1];
+}
+
+/* All rows, all devices, all options, choices kept. Returns the best sum of values. */
+static int64_t reference(const struct alloc_problem *p, const struct sums sums[2],
+                         uint16_t *choice)
+{
+    for (int32_t k = 0; k <= p->devices; k++) {
+        sums[0].value[k] = 0;
+        sums[0].is_feasible[k] = true;
+    }
+    for (int32_t j = 0; j < p->n_rows; j++)
+        reference_row(&p->rows[j], &sums[j % 2], &sums[(j + 1) % 2],
+                      choice + (size_t)j * ((size_t)p->devices + 1), p->devices);
+    return sums[p->n_rows % 2].value[p->devices];
 }
 
 static int64_t time_reference(const struct alloc_problem *p, int64_t value)
 {
     size_t width = (size_t)p->devices + 1;
-    int64_t *table = mem_new(2 * width, sizeof *table);
-    bool *is_feasible = mem_new(2 * width, sizeof *is_feasible);
     uint16_t *choice = mem_new((size_t)p->n_rows * width, sizeof *choice);
+    struct sums sums[2];
     int64_t best = INT64_MAX;
 
-    ASSERT(table && is_feasible && choice);
+    for (int i = 0; i < 2; i++) {
+        sums[i].value = mem_new(width, sizeof *sums[i].value);
+        sums[i].is_feasible = mem_new(width, sizeof *sums[i].is_feasible);
+        ASSERT(sums[i].value && sums[i].is_feasible);
+    }
+    ASSERT(choice);
     for (int run = 0; run < 5; run++) {
         int64_t start = now_ns();
 
-        ASSERT(reference(p, table, is_feasible, choice) == value);
+        ASSERT(reference(p, sums, choice) == value);
         best = i64_min(best, now_ns() - start);
     }
-    mem_free(table);
-    mem_free(is_feasible);
+    for (int i = 0; i < 2; i++) {
+        mem_free(sums[i].value);
+        mem_free(sums[i].is_feasible);
+    }
     mem_free(choice);
     return best;
 }

@@ -233,6 +233,8 @@ def main():
     options = parser.parse_args()
     build = options.build.resolve()
     gate = Gate(build)
+    # Let `except BaseException` in run() end the children when somebody ends us.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     started = time.monotonic()
     TIERS[options.tier](gate)
     tally.write_result(build / "gate" / f"{options.tier}.json", gate.outcomes)

@@ -80,13 +80,28 @@ static struct job *find(const struct core *core, uint32_t id)
     return i < core->n_jobs && core->jobs[i]->spec.id == id ? core->jobs[i] : NULL;
 }
 
+/* Moments and spans of sound records; beyond, sums could overflow. */
+static bool is_time(usec_t us)
+{
+    return us >= 0 && us <= INT64_MAX / 8;
+}
+
+static bool is_sound_run(const struct job_run *run)
+{
+    return (unsigned)run->state < JOB_STATE_MAX && (unsigned)run->goal < JOB_STATE_MAX &&
+           (unsigned)run->phase < JOB_PHASE_MAX && is_time(run->since_us) &&
+           is_time(run->active_us) && is_time(run->moved_us) && is_time(run->retry_us) &&
+           is_time(run->device_us) && is_time(run->stall_us[JOB_STALL_RESTART]) &&
+           (run->phase != JOB_PHASE_NONE) == (run->state == JOB_RESIZING);
+}
+
 static int apply_spec(struct core *core, const struct job_spec *spec)
 {
     struct job *job = find(core, spec->id);
     struct job_spec copy;
     void *jobs = core->jobs;
 
-    if (spec->id == 0)
+    if (spec->id == 0 || !is_time(spec->time_limit_us) || !is_time(spec->grace_us))
         return E_CORRUPT;
     if (!job && core->n_jobs > 0 && core->jobs[core->n_jobs - 1]->spec.id > spec->id)
         return E_CORRUPT;
@@ -116,7 +131,7 @@ static int apply_run(struct core *core, const struct job_run *run)
     size_t i = lower_bound(core, run->id);
     struct job *job = find(core, run->id);
 
-    if (!job || (unsigned)run->state >= JOB_STATE_MAX)
+    if (!job || !is_sound_run(run))
         return E_CORRUPT;
     if (run->state != job->run.state &&
         !job_state_may_follow(job->run.state, run->state) && job->run.order != 0)

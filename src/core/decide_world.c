@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "core/perf/learn.h"
 
 #define CONFIRM_SPAN_US (60 * USEC_PER_SEC) /* DESIGN 3 */
 #define RETRY_DELAY_US  (10 * USEC_PER_SEC) /* doubled with each retry, 5 times */
@@ -87,6 +88,20 @@ static void set_head_of_queue(struct draft *d, struct job_run *run, usec_t retry
     run->retry_us = retry_us;
 }
 
+/* A micro-batch that did not fit lowers the job's ceiling (R14); false: it is at 1
+ * sample. */
+static bool learn_ceiling(struct draft *d, const struct job_run *run)
+{
+    const struct job *job = core_find_job(d->core, run->id);
+    const struct job_plan *plan = run->state == JOB_RESIZING ? &run->next : &run->plan;
+    struct perf_model model = job->model;
+
+    if (plan->micro_batch <= 1 || !learn_out_of_memory(&model, plan->micro_batch))
+        return false;
+    draft_put_model(d, run->id, &model);
+    return true;
+}
+
 /* Where an end that nobody asked for leads, and with which words. */
 static enum job_state goal_after(struct draft *d, struct job_run *run,
                                  const struct event *event, char why[REASON_MAX_BYTES])
@@ -107,6 +122,10 @@ static enum job_state goal_after(struct draft *d, struct job_run *run,
     else
         (void)snprintf(why, REASON_MAX_BYTES, "%s", job_cause_name(event->cause));
     if (is_fault_of_ours) {
+        set_head_of_queue(d, run, 0);
+        return JOB_QUEUED;
+    }
+    if (event->cause == JOB_CAUSE_OUT_OF_MEMORY && learn_ceiling(d, run)) {
         set_head_of_queue(d, run, 0);
         return JOB_QUEUED;
     }

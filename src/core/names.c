@@ -25,7 +25,8 @@ NAME_FUNCTION(job_accumulate_name, job_accumulate, JOB_ACCUMULATE_MAX, "needed",
               "free")
 NAME_FUNCTION(job_lr_rule_name, job_lr_rule, JOB_LR_RULE_MAX, "none", "linear", "sqrt")
 NAME_FUNCTION(job_cause_name, job_cause, JOB_CAUSE_MAX, "none", "done", "stopped",
-              "user-error", "killed", "node-lost", "start-failed", "lost", "time-limit")
+              "user-error", "killed", "node-lost", "start-failed", "lost", "time-limit",
+              "out-of-memory")
 NAME_FUNCTION(node_state_name, node_state, NODE_STATE_MAX, "up", "lost")
 NAME_FUNCTION(model_source_name, model_source, MODEL_SOURCE_MAX, "prior", "stated",
               "family", "measured")

@@ -126,6 +126,9 @@ static int decide_again(struct replay *r, const struct engine_row *row,
 {
     int rc;
 
+    if (event->time_us < core_globals(r->core)->now_us)
+        return err_set(err, E_CORRUPT, "row %lld (%s): time goes back",
+                       (long long)row->seq, row->kind);
     changes_clear(&r->decided);
     /* A refusal is no change at all, and an event that was journalled had some. */
     rc = core_decide(r->core, event, &r->decided, NULL);

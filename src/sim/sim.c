@@ -496,7 +496,7 @@ static void loop(struct runner *r)
             r->dead_digest = digest_now(r);
             engine_free(r->engine);
             rebuild(r);
-            r->wake_us = r->now_us;
+            run_moment(r);
         }
         next = next_moment(r);
     }

@@ -3,7 +3,7 @@
  *
  * Sorted keys, integers with units in their names, no floating point (DESIGN 2). Unknown
  * keys and absent keys are fine (defaults), unknown kinds are E_VERSION, so that an older
- * program refuses what it cannot mean. One field table per record (schema.c) drives both
+ * program refuses what it cannot mean. One field table per record (records.c) drives both
  * ways. */
 #ifndef WIRE_JOURNAL_H
 #define WIRE_JOURNAL_H

@@ -7,6 +7,7 @@ Prints TAP. A sin counts as found only if the check fails *and* says the expecte
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -91,12 +92,12 @@ def test_format():
 
 
 def archive(scratch, source):
-    """An archive of one planted file, built as the plain build would."""
+    """An archive of one planted file."""
     out = scratch / f"lib{source.stem}.a"
     compiled = scratch / f"{source.stem}.o"
     subprocess.run(["gcc", "-std=c17", "-O2", "-fPIC", "-c", source,
                     "-o", compiled], check=True)
-    subprocess.run(["ar", "rcsT", out, compiled], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["ar", "rcs", out, compiled], check=True)
     return out
 
 
@@ -106,6 +107,12 @@ def test_purity(scratch):
                         ("global", "mutable globals: calls")):
         finds(f"purity: {name} in core", [f"libsin_{name}\\.a is not pure: .*{words}"],
               TOOLS / "check_pure.sh", core, archive(scratch, HERE / f"pure/sin_{name}.c"))
+    build = scratch / "build"
+    for layer, source in (("base", "clean"), ("core", "sin_malloc")):
+        (build / "src" / layer).mkdir(parents=True)
+        shutil.copy(archive(scratch, HERE / f"pure/{source}.c"), build / "src" / layer)
+    finds("purity: malloc in core of a whole build", [r"src/core/\S+\.a is not pure: .*malloc"],
+          TOOLS / "check_purity.sh", build)
     passes("purity: malloc in base", TOOLS / "check_pure.sh", TOOLS / "pure/base.txt",
            archive(scratch, HERE / "pure/sin_malloc.c"))
     passes("purity: a clean archive with a const table of pointers", TOOLS / "check_pure.sh",

@@ -84,6 +84,37 @@ static void more_room_never_gains_less(void **state)
     }
 }
 
+/* One device for two equal rows: the tie leaves the later row at its least. */
+static void a_tie_goes_to_the_earlier_row(void **state)
+{
+    const struct alloc_option same[] = {{1, 10}, {2, 20}};
+    const struct alloc_row rows[] = {
+        {.options = same, .n_options = 2, .held = 9},
+        {.options = same, .n_options = 2, .held = 9},
+    };
+    const struct alloc_problem p = {rows, 2, 3};
+    const struct reduced *r = alloc_lab_reduce(&p);
+
+    (void)state;
+    assert_int_equal(alloc_lab_dp(r, step), 10 * 4);
+    assert_int_equal(r->steps[step[0]].size, 2);
+    assert_int_equal(step[1], -1);
+}
+
+static void steps_that_a_smaller_one_beats_are_dropped(void **state)
+{
+    const struct alloc_option options[] = {{1, 5}, {2, 5}, {3, 9},
+                                           {4, 9}, {5, 8}, {6, 10}};
+    const struct alloc_row row = {.options = options, .n_options = 6, .held = 9};
+    const struct alloc_problem p = {&row, 1, 6};
+    const struct reduced *r = alloc_lab_reduce(&p);
+
+    (void)state;
+    assert_int_equal(r->end[0] - r->first[0], 2);
+    assert_int_equal(r->steps[r->first[0]].size, 3);
+    assert_int_equal(r->steps[r->first[0] + 1].size, 6);
+}
+
 static void equal_gains_go_to_the_smaller_size(void **state)
 {
     const struct alloc_option flat[] = {{1, 10}, {2, 20}, {3, 20}, {5, 20}};
@@ -129,6 +160,8 @@ int main(void)
         cmocka_unit_test(dp_equals_the_recurrence_on_small_problems),
         cmocka_unit_test(dp_equals_the_recurrence_on_middle_problems),
         cmocka_unit_test(more_room_never_gains_less),
+        cmocka_unit_test(a_tie_goes_to_the_earlier_row),
+        cmocka_unit_test(steps_that_a_smaller_one_beats_are_dropped),
         cmocka_unit_test(equal_gains_go_to_the_smaller_size),
         cmocka_unit_test(windows_shrink_where_there_is_no_choice),
     };

@@ -121,35 +121,40 @@ static void add_gain(struct hull_result *found, int64_t gain)
     found->slack -= gain * found->price_devices; /* no price, no slack */
 }
 
-/* Takes edges while they fit; returns the devices left. The first that does not fit gives
- * the price and the bound. */
+/* The first edge that does not fit sets the price, and the price the bound. */
+static void set_price(struct hull_result *found, const struct hull_edge *edge,
+                      int32_t room)
+{
+    found->price_gain = edge->gain;
+    found->price_devices = edge->devices;
+    found->slack = edge->gain * room;
+    found->bound = found->gain + edge->gain * room / edge->devices;
+}
+
+/* Takes the edges in order, those that fit; returns the devices left. After an edge that
+ * does not fit come no others of its row. */
 static int32_t take_edges(const struct reduced *r, struct hull_work *work,
                           struct hull_result *found)
 {
     int32_t n = build_heap(r, work);
     int32_t room = r->room;
-    struct hull_edge edge;
 
     *found = (struct hull_result){0};
     while (n > 0 && room > 0) {
-        edge = work->heap[0];
-        if (edge.devices <= room) {
+        struct hull_edge edge = work->heap[0];
+        bool fits = edge.devices <= room;
+
+        if (fits) {
             room -= edge.devices;
             add_gain(found, edge.gain);
             work->reached[edge.row]++;
-            if (next_edge(r, work, edge.row, &edge)) {
-                sink(work->heap, n, 0, edge);
-                continue;
-            }
         } else if (found->price_devices == 0) {
-            found->price_gain = edge.gain;
-            found->price_devices = edge.devices;
-            found->slack = edge.gain * room;
-            found->bound = found->gain + edge.gain * room / edge.devices;
+            set_price(found, &edge, room);
         }
-        n--;
+        if (!fits || !next_edge(r, work, edge.row, &edge))
+            edge = work->heap[--n];
         if (n > 0)
-            sink(work->heap, n, 0, work->heap[n]);
+            sink(work->heap, n, 0, edge);
     }
     if (found->price_devices == 0)
         found->bound = found->gain;

@@ -106,6 +106,9 @@ int model_check(const struct perf_model *model, struct err *err)
                          "is unknown; prior, stated, family or measured");
     if ((unsigned)model->comm_form >= MODEL_COMM_MAX)
         return err_field(err, E_INVALID, "comm-form", "is unknown; table, ring or tree");
+    if (model->micro_limit < 0 || model->micro_limit > BATCH_MAX)
+        return err_field(err, E_INVALID, "micro_limit", "is %d; 0 to %d samples",
+                         model->micro_limit, BATCH_MAX);
     if (model->largest_size < 0 || model->largest_size > SIZE_MAX_DEVICES)
         return err_field(err, E_INVALID, "largest-size", "is %d; 0 to %d",
                          model->largest_size, SIZE_MAX_DEVICES);

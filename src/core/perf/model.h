@@ -45,6 +45,8 @@ struct perf_model {
     enum model_source source;
     bool is_noisy;        /* no three steps in a row agreed; the median was taken */
     int32_t largest_size; /* largest size measured; 0: none. Growth goes to twice this */
+    int32_t
+        micro_limit; /* largest micro-batch that memory allows, as found; 0: not known */
     int32_t n_proc;
     struct proc_point proc[PROC_POINTS_MAX];
     enum model_comm comm_form;

@@ -89,11 +89,15 @@ static bool states_batch(const struct job_spec *spec)
     return spec->batch_max > 0;
 }
 
-static int32_t quest_limit(const struct job_spec *spec)
+/* The stated limit, else b_max / k_min; and never above what memory was found to allow.
+ */
+static int32_t quest_limit(const struct job_spec *spec, const struct perf_model *model)
 {
-    if (spec->gpu_batch > 0)
-        return spec->gpu_batch;
-    return (int32_t)i64_div_up(spec->batch_max, spec->sizes.min);
+    int32_t limit = spec->gpu_batch;
+
+    if (limit == 0)
+        limit = (int32_t)i64_div_up(spec->batch_max, spec->sizes.min);
+    return model->micro_limit > 0 ? i32_min(limit, model->micro_limit) : limit;
 }
 
 static void quest_set_range(struct quest *q)
@@ -136,7 +140,7 @@ static void quest_init(struct quest *q, const struct job_spec *spec,
     if (has_model(q))
         curve_init(&q->curve, model);
     if (states_batch(spec)) {
-        q->limit = quest_limit(spec);
+        q->limit = quest_limit(spec, model);
         quest_set_range(q);
         best_alone = i32_min(q->limit, spec->batch_max);
     } else {
