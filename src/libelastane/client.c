@@ -175,20 +175,30 @@ static void take(struct elastane *e, const struct rank_msg *msg, int64_t first_p
     }
 }
 
-/* Reads what is there. The shim's end: nobody supervises us any longer, and the devices
- * may be given away, so the loop is to end. */
-static void receive(struct elastane *e, int64_t first_possible)
+static void take_frames(struct elastane *e, int64_t first_possible)
 {
     struct rank_msg msg;
     struct frame frame;
-    size_t room;
-    ssize_t n;
     int rc;
 
-    while (e->fd >= 0) {
-        uint8_t *to = frame_reader_space(&e->reader, &room);
+    while ((rc = frame_reader_next(&e->reader, &frame)) > 0)
+        if (rank_msg_decode(&frame, &msg) == 0)
+            take(e, &msg, first_possible);
+    if (rc < 0)
+        drop_channel(e);
+}
 
-        n = recv(e->fd, to, room, MSG_DONTWAIT);
+/* Takes what is there, beginning with what came along with the plan. The shim's end:
+ * nobody supervises us any longer, and the devices may be given away, so the loop is to
+ * end. */
+static void receive(struct elastane *e, int64_t first_possible)
+{
+    take_frames(e, first_possible);
+    while (e->fd >= 0) {
+        size_t room;
+        uint8_t *to = frame_reader_space(&e->reader, &room);
+        ssize_t n = recv(e->fd, to, room, MSG_DONTWAIT);
+
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -198,11 +208,7 @@ static void receive(struct elastane *e, int64_t first_possible)
             break;
         }
         frame_reader_added(&e->reader, (size_t)n);
-        while ((rc = frame_reader_next(&e->reader, &frame)) > 0)
-            if (rank_msg_decode(&frame, &msg) == 0)
-                take(e, &msg, first_possible);
-        if (rc < 0)
-            drop_channel(e);
+        take_frames(e, first_possible);
     }
     if (e->fd < 0 && e->mode == ELASTANE_CONNECTED && !e->is_stopping) {
         e->is_stopping = true;
@@ -483,7 +489,7 @@ static void begin_slot(struct elastane *e)
     e->looked_ns = clock_ns();
 }
 
-/* Reads the one frame that answers HELLO, and no byte of what may follow it. */
+/* The frame that answers HELLO. What follows it stays in the reader. */
 static bool read_answer(struct elastane *e, struct rank_msg *ret)
 {
     struct frame frame;

@@ -87,10 +87,10 @@ bool agree_late(struct agree *agree, int64_t step)
     return true;
 }
 
-bool agree_saved(struct agree *agree, int32_t rank, int64_t samples_done,
+bool agree_saved(struct agree *agree, int32_t rank, int64_t step, int64_t samples_done,
                  const char *manifest)
 {
-    if (agree->state != AGREE_SAVING)
+    if (agree->state != AGREE_SAVING || step != agree->step)
         return false;
     if (rank == 0)
         agree->samples_done = samples_done;

@@ -40,8 +40,9 @@ void agree_begin(struct agree *agree, int64_t largest_step);
 bool agree_ack(struct agree *agree, int32_t rank, int64_t step);
 /* True: the step was raised; PREPARE(agree->step) goes to all again. */
 bool agree_late(struct agree *agree, int64_t step);
-/* True: that was the last one; all are held. manifest may be "". */
-bool agree_saved(struct agree *agree, int32_t rank, int64_t samples_done,
+/* True: that was the last one; all are held. manifest may be "". A save of another step
+ * is one of the trainer's own accord and does not count. */
+bool agree_saved(struct agree *agree, int32_t rank, int64_t step, int64_t samples_done,
                  const char *manifest);
 /* Called off, or carried out. */
 void agree_end(struct agree *agree);

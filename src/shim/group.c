@@ -27,6 +27,7 @@
 #include "shim/rank_env.h"
 #include "shim/record.h"
 
+#define LINGER_STOP_US  USEC_PER_SEC /* what a stopped command leaves behind */
 #define KILL_ROUND_US   (50 * USEC_PER_MSEC)
 #define HANG_DEFAULT_US USEC_PER_MIN
 #define HANG_FACTOR     10
@@ -108,6 +109,8 @@ void group_fail(struct shim *s, int32_t index, enum job_cause cause, int32_t exi
 {
     va_list args;
 
+    if (s->phase == SHIM_ENDED)
+        return;
     if (!s->has_exit) {
         s->has_exit = true;
         s->exit.cause = cause;
@@ -362,24 +365,45 @@ void group_reap(struct shim *s)
     if (none_left) {
         fill_exit(s);
         group_write_exit(s);
-    } else if (s->grace_us == USEC_NEVER && !s->is_killing) {
-        shim_log(s, "all commands have ended; what they left behind gets the grace");
-        s->grace_us = s->now_us + s->order.grace_us;
+    } else if (!s->is_killing && !s->is_lingering) {
+        usec_t span_us = s->is_stop_asked ? LINGER_STOP_US : s->order.grace_us;
+
+        shim_log(s, "all commands have ended; what they left behind has %lld ms",
+                 (long long)(span_us / USEC_PER_MSEC));
+        s->is_lingering = true;
+        s->grace_us = i64_min(s->grace_us, s->now_us + span_us);
     }
 }
 
 /* --- Watching. -------------------------------------------------------------------- */
 
+static uint32_t phase_of(const struct shim *s, int32_t index)
+{
+    return atomic_load_explicit(&page_slot(&s->page, index)->phase, memory_order_relaxed);
+}
+
+/* Ranks wait for each other, so while one evaluates, saves, compiles or has not begun,
+ * its peers may stand still in the middle of a step for good reason. */
+static bool all_train(const struct shim *s)
+{
+    for (int32_t i = 0; i < s->order.n_ranks; i++) {
+        const struct shim_rank *rank = &s->ranks[i];
+
+        if (rank->trainer && !rank->is_done && phase_of(s, i) != RANK_PHASE_TRAIN)
+            return false;
+    }
+    return true;
+}
+
 static void look_for_hang(struct shim *s, int32_t index)
 {
     const struct rank_slot *slot = page_slot(&s->page, index);
-    uint32_t phase = atomic_load_explicit(&slot->phase, memory_order_relaxed);
     int64_t moment_ns = atomic_load_explicit(&slot->moment_ns, memory_order_relaxed);
     usec_t limit_us = s->order.hang_us > 0 ? s->order.hang_us : HANG_DEFAULT_US;
     usec_t slow_us = s->ranks[index].slowest_ns / NSEC_PER_USEC;
     usec_t silent_us = s->now_us - moment_ns / NSEC_PER_USEC;
 
-    if (phase != RANK_PHASE_TRAIN || moment_ns <= 0)
+    if (moment_ns <= 0)
         return;
     if (slow_us < USEC_PER_DAY)
         limit_us = i64_max(limit_us, HANG_FACTOR * slow_us);
@@ -405,14 +429,16 @@ static void look_for_freeze(struct shim *s, int32_t index)
 
 void group_look(struct shim *s)
 {
-    if (s->phase == SHIM_ENDED || s->is_killing)
-        return;
-    for (int32_t i = 0; i < s->order.n_ranks && !s->is_killing; i++) {
+    bool must_step = s->phase == SHIM_RUNNING && all_train(s);
+
+    for (int32_t i = 0; i < s->order.n_ranks; i++) {
+        if (s->phase == SHIM_ENDED || s->is_killing)
+            return;
         if (s->ranks[i].has_ended)
             continue;
         if (s->order.plan.size > 1)
             look_for_freeze(s, i);
-        if (s->phase == SHIM_RUNNING && s->ranks[i].trainer && !s->ranks[i].is_done)
+        if (must_step && s->ranks[i].trainer && !s->ranks[i].is_done)
             look_for_hang(s, i);
     }
 }

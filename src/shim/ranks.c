@@ -268,6 +268,15 @@ static void send_plan(struct shim *s, struct shim_conn *conn)
     conn_send(s, conn, &msg);
 }
 
+/* Ever: a short job's first rank may have ended before the last one came. */
+static bool all_have_said_hello(const struct shim *s)
+{
+    for (int32_t i = 0; i < s->order.n_ranks; i++)
+        if (!s->ranks[i].has_said_hello)
+            return false;
+    return true;
+}
+
 static void take_hello(struct shim *s, struct shim_conn *conn, const struct rank_msg *msg)
 {
     int32_t index = index_of_rank(s, msg->rank);
@@ -292,7 +301,7 @@ static void take_hello(struct shim *s, struct shim_conn *conn, const struct rank
         rank->has_said_hello = true;
         shim_log(s, "rank %d is pid %d", msg->rank, (int)conn->pid);
         send_plan(s, conn);
-        if (s->phase == SHIM_STARTING && ranks_are_connected(s))
+        if (s->phase == SHIM_STARTING && all_have_said_hello(s))
             upward_started(s);
     }
 }
@@ -303,7 +312,8 @@ static void take_saved(struct shim *s, int32_t index, const struct rank_msg *msg
 
     if (is_writer)
         s->saved_samples = msg->samples_done;
-    if (agree_saved(&s->agree, index, is_writer ? msg->samples_done : -1, msg->manifest))
+    if (agree_saved(&s->agree, index, msg->step, is_writer ? msg->samples_done : -1,
+                    msg->manifest))
         all_saved(s);
 }
 
@@ -314,12 +324,14 @@ static void take_save_failed(struct shim *s, int32_t index, const struct rank_ms
     (void)snprintf(text, sizeof(text), "rank %d cannot save: %.90s",
                    s->order.ranks[index].rank, msg->text);
     shim_log(s, "%s", text);
+    if (s->agree.state != AGREE_SAVING || msg->step != s->agree.step)
+        return; /* a save of the trainer's own accord */
     if (s->phase == SHIM_SAVING) {
         save_failed(s, text);
-    } else if (s->phase == SHIM_STOPPING && s->agree.state == AGREE_SAVING) {
+    } else if (s->phase == SHIM_STOPPING) {
         /* The stop goes on all the same; its owner will read why work is lost. */
         memcpy(s->note, text, sizeof(text));
-        if (agree_saved(&s->agree, index, -1, ""))
+        if (agree_saved(&s->agree, index, msg->step, -1, ""))
             all_saved(s);
     }
 }
@@ -339,7 +351,7 @@ static void take_oom(struct shim *s, int32_t index, const struct rank_msg *msg)
 {
     upward_oom(s, index, msg->micro_batch);
     s->exit.micro_batch = msg->micro_batch;
-    group_fail(s, index, JOB_CAUSE_KILLED, 128 + 9,
+    group_fail(s, index, JOB_CAUSE_OUT_OF_MEMORY, 128 + 9,
                "rank %d ran out of memory with a micro-batch of %d",
                s->order.ranks[index].rank, msg->micro_batch);
 }
@@ -349,6 +361,8 @@ static void take_from_rank(struct shim *s, struct shim_conn *conn,
 {
     int32_t index = conn->index;
 
+    if (s->phase == SHIM_ENDED)
+        return;               /* the last words of one that is gone */
     switch ((int)msg->kind) { /* an int: only a rank's kinds are expected here */
     case RANK_ACK:
         if (agree_ack(&s->agree, index, msg->step)) {

@@ -64,6 +64,7 @@ struct shim {
     bool is_stop_sent;     /* ranks were told to exit */
     bool is_killing;       /* everything that is left gets SIGKILL until nothing is */
     bool is_grace_spent;   /* ... because it did not end in time */
+    bool is_lingering;     /* all commands have ended, and left something behind */
     bool has_exit;         /* `exit` names the first failure */
     bool is_refused;       /* the daemon does not know us */
     bool is_finished;      /* the loop ends */

@@ -126,7 +126,7 @@ void upward_exit(struct shim *s)
     s->ack_us = s->now_us + ACK_US;
 }
 
-static void send_observations(struct shim *s, int32_t index)
+static void send_observations(struct shim *s, int32_t index, int64_t comm_bytes)
 {
     struct observe_summary sum;
 
@@ -136,10 +136,14 @@ static void send_observations(struct shim *s, int32_t index)
                                .rank = s->order.ranks[index].rank,
                                .observed = sum.what,
                                .micro_batch = sum.micro_batch,
+                               .accumulation = s->order.plan.accumulation,
+                               .comm_bytes = comm_bytes,
                                .count = sum.count,
                                .time_ns = sum.median_ns,
                                .is_noisy = sum.is_noisy ? 1 : 0};
 
+        if (sum.what == SHIM_OBSERVED_STEP)
+            msg.micro_batch = s->order.plan.micro_batch;
         send_adopted(s, &msg);
     }
 }
@@ -174,17 +178,17 @@ void upward_beat(struct shim *s)
     for (int32_t i = 0; i < s->order.n_ranks; i++) {
         struct shim_rank *rank = &s->ranks[i];
         struct rank_slot *slot = page_slot(&s->page, i);
-        int64_t median;
+        int64_t bytes = atomic_load_explicit(&slot->comm_bytes, memory_order_relaxed);
+        int64_t median_ns;
 
         page_drain(slot, &rank->n_drained, &rank->observe);
-        median = steps_of(rank);
-        msg.comm_bytes =
-            i64_max(msg.comm_bytes,
-                    atomic_load_explicit(&slot->comm_bytes, memory_order_relaxed));
+        median_ns = steps_of(rank);
+        bytes = i64_max(bytes, 0);
+        msg.comm_bytes = i64_max(msg.comm_bytes, bytes);
         if (i == 0)
-            msg.time_ns = median;
+            msg.time_ns = median_ns;
         if (s->beats % OBSERVE_BEATS == 0)
-            send_observations(s, i);
+            send_observations(s, i, bytes);
     }
     send_adopted(s, &msg);
 }

@@ -118,6 +118,24 @@ static const struct column exit_columns[] = {
 
 /* --- Writing. --------------------------------------------------------------------- */
 
+#define LINE_MAX_BYTES 256
+
+/* A text for people may have been cut in the middle of a character, or quote a path that
+ * is no UTF-8; it is written all the same, with "?" for what is not ASCII. */
+static json_t *line_to_json(const char *text)
+{
+    json_t *value = json_string(text);
+    char plain[LINE_MAX_BYTES];
+    size_t n = 0;
+
+    if (value)
+        return value;
+    for (; text[n] && n + 1 < sizeof(plain); n++)
+        plain[n] = (unsigned char)text[n] < 0x80 ? text[n] : '?';
+    plain[n] = '\0';
+    return json_string(plain);
+}
+
 static json_t *column_to_json(const struct column *c, const void *record)
 {
     const char *at = (const char *)record + c->offset;
@@ -132,7 +150,7 @@ static json_t *column_to_json(const struct column *c, const void *record)
     case COLUMN_ENUM:
         return json_string(c->name(*(const int *)(const void *)at));
     case COLUMN_TEXT:
-        return json_string(at);
+        return line_to_json(at);
     }
     return NULL;
 }

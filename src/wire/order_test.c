@@ -129,6 +129,21 @@ static void order_exit_record_comes_back(void **state)
     buf_release(&text);
 }
 
+static void order_exit_record_is_written_whatever_its_text(void **state)
+{
+    struct order_exit in = {.rank = -1, .text = "cannot run caf\xc3: no"};
+    struct order_exit out;
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 4096);
+    order_exit_encode(&in, &text);
+    assert_int_equal(buf_error(&text), 0);
+    assert_int_equal(order_exit_decode(text.text, text.len, &out, NULL), 0);
+    assert_string_equal(out.text, "cannot run caf?: no");
+    buf_release(&text);
+}
+
 static void order_started_record_comes_back(void **state)
 {
     struct order_started in = {9, 1, "boot", 77, 123456, 40001};
@@ -153,6 +168,7 @@ int main(void)
         cmocka_unit_test(order_names_the_field_that_is_wrong),
         cmocka_unit_test(order_refuses_twins_newer_formats_and_noise),
         cmocka_unit_test(order_exit_record_comes_back),
+        cmocka_unit_test(order_exit_record_is_written_whatever_its_text),
         cmocka_unit_test(order_started_record_comes_back),
     };
 

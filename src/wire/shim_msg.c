@@ -34,8 +34,8 @@ static const struct frame_field beat[] = {
     I64(time_ns), I64(comm_bytes),
 };
 static const struct frame_field observe[] = {
-    WHO,        U32(size),    U32(rank),     U32(observed), U32(micro_batch),
-    U32(count), I64(time_ns), U32(is_noisy),
+    WHO,        U32(size),    U32(rank),     U32(observed),     U32(micro_batch),
+    U32(count), I64(time_ns), U32(is_noisy), U32(accumulation), I64(comm_bytes),
 };
 static const struct frame_field oom[] = {WHO, U32(rank), U32(micro_batch)};
 static const struct frame_field adopt[] = {WHO, U32(version)};
@@ -108,8 +108,8 @@ int shim_msg_decode(const struct frame *frame, struct shim_msg *ret)
         (unsigned)msg.observed >= SHIM_OBSERVED_MAX)
         return E_CORRUPT;
     if (msg.size < 0 || msg.ranks_up < 0 || msg.rank < -1 || msg.micro_batch < 0 ||
-        msg.count < 0 || msg.step < 0 || msg.samples_done < -1 || msg.time_ns < 0 ||
-        msg.comm_bytes < 0 || msg.grace_us < 0)
+        msg.accumulation < 0 || msg.count < 0 || msg.step < 0 || msg.samples_done < -1 ||
+        msg.time_ns < 0 || msg.comm_bytes < 0 || msg.grace_us < 0)
         return E_CORRUPT;
     *ret = msg;
     return 0;

@@ -34,7 +34,8 @@ enum shim_msg_kind {
     SHIM_BEAT,    /* every SHIM_BEAT_US: generation, phase, ranks_up, step, samples_done,
                      time_ns (median of a step since the last beat), comm_bytes */
     SHIM_OBSERVE, /* generation, size, rank, observed, micro_batch, count, time_ns,
-                     is_noisy: a summary of measurements for the JSA */
+                     is_noisy, accumulation, comm_bytes: settled measurements for the JSA
+                   */
     SHIM_OOM,     /* generation, rank, micro_batch: this micro-batch did not fit; EXIT
                      follows */
     /* From the daemon. */
@@ -59,7 +60,7 @@ enum shim_phase {
 
 /* What an observation measured. */
 enum shim_observed {
-    SHIM_OBSERVED_STEP,  /* whole optimizer step; micro_batch 0 */
+    SHIM_OBSERVED_STEP,  /* whole optimizer step, under the plan's micro_batch */
     SHIM_OBSERVED_MICRO, /* forward + backward of one micro-batch of that many samples */
     SHIM_OBSERVED_COMM,  /* all-reduce of one step; micro_batch 0 */
     SHIM_OBSERVED_MAX
@@ -83,6 +84,7 @@ struct shim_msg {
     enum job_cause cause;
     int32_t exit_code; /* 128 + signal for one that a signal ended */
     int32_t micro_batch;
+    int32_t accumulation; /* of the plan */
     enum shim_observed observed;
     int32_t count;    /* measurements behind time_ns */
     int32_t is_noisy; /* 1: never settled; the median of 50 was taken */

@@ -53,7 +53,7 @@ def r14_out_of_memory_on_some_ranks_ends_all_and_tells_the_ceiling(root):
     oom = daemon.wait("oom", "exit")
     assert oom["kind"] == "oom" and (oom["rank"], oom["micro_batch"]) == (1, 4), oom
     end = daemon.wait("exit")
-    assert end["cause"] == "killed" and end["micro_batch"] == 4, end
+    assert end["cause"] == "out-of-memory" and end["micro_batch"] == 4, end
     assert not job.processes()
     assert job.exit_record()["micro_batch"] == 4
 
@@ -83,6 +83,14 @@ def a_long_save_is_no_hang(root):
     assert daemon.wait("exit")["cause"] == "done"
 
 
+def peers_of_a_rank_that_evaluates_do_not_hang(root):
+    daemon = Daemon(root)
+    job = begin(root, daemon, "--eval-at", 5, "--eval-ms", 3000, "--hang-at", 5,
+                "--only-rank", 1, size=2, hang_us=500_000)
+    assert daemon.wait("exit")["rank"] == 1  # it stands still after that as well
+    assert job.lines("evaluated")
+
+
 def a_frozen_rank_is_seen(root):
     daemon = Daemon(root)
     job = begin(root, daemon, "--freeze-at", 5, "--only-rank", 0, size=2)
@@ -99,6 +107,7 @@ def beats_tell_progress_and_measurements_are_summed_up(root):
         seen = daemon.wait("observe")
     assert seen["micro_batch"] == 8 and seen["count"] >= 3, seen
     assert seen["time_ns"] == 2000 * 1000 + 1 and seen["is_noisy"] == 0, seen
+    assert seen["accumulation"] == 1, seen
     beat = daemon.wait("beat")
     assert beat["ranks_up"] == 2 and beat["step"] > 0, beat
     assert beat["samples_done"] == 16 * beat["step"] or beat["samples_done"] > 0, beat
@@ -133,6 +142,7 @@ if __name__ == "__main__":
         r14_all_ranks_drop_to_a_smaller_micro_batch_with_the_same_batch,
         a_hang_is_seen_and_named,
         a_long_save_is_no_hang,
+        peers_of_a_rank_that_evaluates_do_not_hang,
         a_frozen_rank_is_seen,
         beats_tell_progress_and_measurements_are_summed_up,
         nonsense_on_the_channel_harms_nobody,

@@ -39,7 +39,7 @@ SHIM_KINDS = {
                        ("samples_done", "q"), ("time_ns", "q"), ("comm_bytes", "q")]),
     7: ("observe", WHO + [("size", "i"), ("rank", "i"), ("observed", "I"),
                           ("micro_batch", "i"), ("count", "i"), ("time_ns", "q"),
-                          ("is_noisy", "i")]),
+                          ("is_noisy", "i"), ("accumulation", "i"), ("comm_bytes", "q")]),
     8: ("oom", WHO + [("rank", "i"), ("micro_batch", "i")]),
     9: ("adopt", WHO + [("version", "I")]),
     10: ("refuse", WHO + [("text", "128s")]),
@@ -55,7 +55,7 @@ RANK_KINDS = {
 }
 PHASES = ["starting", "running", "saving", "waiting", "stopping", "ended"]
 CAUSES = ["none", "done", "stopped", "user-error", "killed", "node-lost", "start-failed",
-          "lost", "time-limit"]
+          "lost", "time-limit", "out-of-memory"]
 
 
 class Frames:

@@ -171,7 +171,7 @@ def r06_each_epoch_consumes_each_sample_once_over_a_shrink_and_a_growth(root):
 
 def r07_counters_never_move_back_and_never_skip(root):
     plans = [(4, 16), (5, 20), (7, 28), (8, 32)]
-    jobs = run_through(root, Daemon(root), plans, 100, 1000)
+    jobs = run_through(root, Daemon(root), plans, 100, 4000)
     done = 0
     for job, (size, batch) in zip(jobs, plans):
         for rank in range(size):
@@ -182,7 +182,7 @@ def r07_counters_never_move_back_and_never_skip(root):
                 assert samples_of(line) == at + step, (line, at)
                 at += step
         done = at
-    assert done == 1000
+    assert done == 4000
 
 
 def r15_shares_of_a_batch_that_is_not_divisible_sum_to_it(root):
@@ -208,7 +208,7 @@ def r15_a_rank_without_samples_takes_part(root):
 
 def r11_an_exit_is_told_only_after_the_save_and_the_last_process(root):
     daemon = Daemon(root)
-    job = begin(root, daemon, "--save-ms", 400, "--children", 2, size=2, grace_us=300_000)
+    job = begin(root, daemon, "--save-ms", 400, "--children", 2, size=2)
     daemon.send("stop", grace_us=GRACE)
     end = daemon.wait("exit")
     assert not job.processes()
@@ -230,8 +230,8 @@ def without_a_channel_a_save_fails_at_once(root):
 
 def a_save_that_takes_longer_than_its_grace_is_called_off(root):
     daemon = Daemon(root)
-    job = begin(root, daemon, "--save-ms", 1500, size=2)
-    daemon.send("save", grace_us=200_000)
+    job = begin(root, daemon, "--save-ms", 2500, size=2)
+    daemon.send("save", grace_us=700_000)
     text = daemon.wait("save-failed")["text"]
     assert text == "rank 0 did not finish its save within its grace", text
     job.wait_line("saved")
@@ -257,7 +257,7 @@ def a_dead_daemon_never_stalls_training(root):
 
 def training_that_completes_during_a_save_is_not_held_up(root):
     daemon = Daemon(root)
-    begin(root, daemon, "--samples", 800, "--step-us", 0, size=2)
+    begin(root, daemon, "--samples", 8000, "--step-us", 100, size=2)
     daemon.send("save", grace_us=GRACE)
     while True:
         message = daemon.wait("saved", "save-failed", "exit")

@@ -29,10 +29,9 @@ def plain(root, *options):
 
 def r05_the_signal_reaches_the_trainer_under_a_shell_and_not_its_children(root):
     daemon = Daemon(root)
-    job = begin(root, daemon, plain(root, "--children", 3), level="restartable",
-                grace_us=300_000)
+    job = begin(root, daemon, plain(root, "--children", 3), level="restartable")
     job.wait_line("step", count=3)
-    daemon.send("stop", grace_us=2_000_000)
+    daemon.send("stop", grace_us=GRACE)
     end = daemon.wait("exit")
     assert end["cause"] == "stopped" and end["exit_code"] == 0, end
     assert job.lines("term") and job.lines("saved")
@@ -46,7 +45,7 @@ def r05_two_shells_deep_and_one_child_still_finds_the_trainer(root):
     job = begin(root, daemon, ["sh", "-c", f"sh -c '{inner}'; exit $?"],
                 level="restartable")
     job.wait_line("step", count=3)
-    daemon.send("stop", grace_us=2_000_000)
+    daemon.send("stop", grace_us=GRACE)
     end = daemon.wait("exit")
     assert end["cause"] == "stopped" and end["exit_code"] == 0, end
     assert job.lines("saved") and not job.lines("child got term"), job.log()
@@ -55,7 +54,7 @@ def r05_two_shells_deep_and_one_child_still_finds_the_trainer(root):
 def r05_the_notice_travels_on_the_channel_when_there_is_one(root):
     daemon = Daemon(root)
     shell = f"{TRAINER} --checkpoints {root}/ckpt --children 2; exit $?"
-    job = begin(root, daemon, ["sh", "-c", shell], size=2, grace_us=300_000)
+    job = begin(root, daemon, ["sh", "-c", shell], size=2)
     job.wait_line("step", rank=1, count=3)
     daemon.send("stop", grace_us=GRACE)
     end = daemon.wait("exit")

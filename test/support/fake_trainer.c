@@ -44,7 +44,9 @@ struct options {
     int64_t oom_above;    /* micro-batch that does not fit; 0: all fit */
     int64_t children;     /* data loaders */
     int64_t file_limit;   /* bytes that a file may have: a disk that is full */
-    int64_t only_rank;    /* that misbehaves; -1: all */
+    int64_t eval_at;      /* step of rank 0 */
+    int64_t eval_ms;
+    int64_t only_rank; /* that misbehaves; -1: all */
     bool fails_save;
     bool ignores_term;
     bool lingers;  /* lives on after success */
@@ -215,6 +217,12 @@ static int one_step(const struct options *o, struct elastane *e,
     if (elastane_next_batch(plan, o->dataset, elastane_get_samples_done(e), &batch) < 0)
         exit(4);
     misbehave(o, e, plan, step);
+    if (o->eval_at == step && plan->rank == 0) {
+        elastane_set_phase(e, ELASTANE_PHASE_EVAL);
+        pass_time(o->eval_ms * 1000);
+        line("evaluated");
+        elastane_set_phase(e, ELASTANE_PHASE_TRAIN);
+    }
     pass_time(o->step_us);
     write_ids(o, plan, &batch);
     elastane_measured_micro(e, batch.own_samples, o->step_us * 1000 + 1);
@@ -306,6 +314,8 @@ enum number {
     N_OOM,
     N_CHILDREN,
     N_FILE_LIMIT,
+    N_EVAL_AT,
+    N_EVAL_MS,
     N_ONLY_RANK,
     N_MAX,
     F_FAIL_SAVE,
@@ -332,6 +342,8 @@ static const struct option table[] = {
     {"oom-above", 1, NULL, N_OOM},
     {"children", 1, NULL, N_CHILDREN},
     {"file-limit", 1, NULL, N_FILE_LIMIT},
+    {"eval-at", 1, NULL, N_EVAL_AT},
+    {"eval-ms", 1, NULL, N_EVAL_MS},
     {"only-rank", 1, NULL, N_ONLY_RANK},
     {"fail-save", 0, NULL, F_FAIL_SAVE},
     {"ignore-term", 0, NULL, F_IGNORE_TERM},
@@ -350,7 +362,7 @@ static int parse(int argc, char **argv, struct options *o)
     int64_t *numbers[N_MAX] = {
         &o->dataset,  &o->samples,    &o->step_us,   &o->save_ms,      &o->save_every,
         &o->crash_at, &o->hang_at,    &o->freeze_at, &o->kill_in_save, &o->oom_above,
-        &o->children, &o->file_limit, &o->only_rank,
+        &o->children, &o->file_limit, &o->eval_at,   &o->eval_ms,      &o->only_rank,
     };
     bool *flags[] = {&o->fails_save, &o->ignores_term, &o->lingers,
                      &o->is_plain,   &o->is_deaf,      &o->prints_env};
