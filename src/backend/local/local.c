@@ -392,3 +392,8 @@ void local_free(struct local *l)
     free_text(l->ordering.daemon_socket);
     mem_free(l);
 }
+
+void local_set_calibration(struct local *l, const struct calibration *calibration)
+{
+    l->calibration = *calibration;
+}

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "backend/local/jsa.h"
 #include "backend/local/local_state.h"
 
 #define PERF_SPAN_US (60 * USEC_PER_SEC)
@@ -117,8 +118,10 @@ static void take_beat(struct post *post, const struct shim_msg *msg)
         live->step_ns = msg->time_ns;
         live->rate_milli = (int64_t)((double)batch * 1e12 / (double)msg->time_ns);
     }
-    if (job && job->run.state == JOB_RUNNING)
-        note_perf(post);
+    if (!job || job->run.state != JOB_RUNNING)
+        return;
+    note_perf(post);
+    jsa_take(post, msg);
 }
 
 static void take_hello(struct local *l, struct shims_link *link,
@@ -187,6 +190,9 @@ static void on_message(void *arg, struct shims_link *link, const struct shim_msg
         break;
     case SHIM_BEAT:
         take_beat(post, msg);
+        break;
+    case SHIM_OBSERVE:
+        jsa_take(post, msg);
         break;
     case SHIM_OOM:
         local_log(l, LOCAL_WARNING, "job %u: %d samples did not fit in memory of rank %d",
