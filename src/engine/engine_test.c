@@ -304,6 +304,87 @@ static void a_duty_that_the_job_has_left_behind_is_dropped(void **state)
     bench_release(&b);
 }
 
+static void a_start_whose_devices_were_lost_is_never_performed(void **state)
+{
+    struct bench b = {0};
+    size_t plan;
+
+    (void)state;
+    bench_init(&b);
+    post_submit(&b, "a", 1, 1);
+    run(&b, 2 * USEC_PER_SEC);
+    plan = b.journal.n;
+    post(&b, (struct event){.kind = EVENT_NODE_LOST, .node.name = "n1"});
+    run(&b, 3 * USEC_PER_SEC);
+    assert_int_equal(core_find_job(engine_core(b.engine), 1)->run.state, JOB_QUEUED);
+    journal_commit(&b.journal, b.engine, plan - b.journal.durable);
+    journal_commit_all(&b.journal, b.engine);
+    for (size_t i = 0; i < b.n_seen; i++)
+        assert_string_equal(b.seen[i].what, "answer");
+    bench_release(&b);
+}
+
+/* The second update changes nothing of the duty's record, but the spec that a start
+ * uses. */
+static void a_pending_start_waits_for_the_newest_spec(void **state)
+{
+    struct job_spec spec = spec_of("a", 1, 1);
+    struct event update = {.kind = EVENT_UPDATE, .job = 1, .spec = &spec};
+    struct bench b = {0};
+    size_t rows[2];
+
+    (void)state;
+    bench_init(&b);
+    post_submit(&b, "a", 1, 1);
+    run(&b, 2 * USEC_PER_SEC);
+    rows[0] = b.journal.n;
+    spec.grace_us = 7 * USEC_PER_SEC;
+    post(&b, update);
+    run(&b, 3 * USEC_PER_SEC);
+    rows[1] = b.journal.n;
+    spec.weight_ppm = 2 * PPM;
+    post(&b, update);
+    run(&b, 4 * USEC_PER_SEC);
+    for (int i = 0; i < 2; i++) {
+        journal_commit(&b.journal, b.engine, rows[i] - b.journal.durable);
+        assert_string_equal(b.seen[b.n_seen - 1].what, "answer");
+    }
+    assert_int_equal(b.n_seen, 2);
+    journal_commit_all(&b.journal, b.engine);
+    assert_seen(&b, 2, "start", 1);
+    assert_int_equal(b.n_seen, 4);
+    bench_release(&b);
+}
+
+static void a_pending_stop_waits_for_the_newest_grace(void **state)
+{
+    struct job_spec spec = spec_of("a", 1, 1);
+    struct event update = {.kind = EVENT_UPDATE, .job = 1, .spec = &spec};
+    struct bench b = {0};
+    size_t stop;
+
+    (void)state;
+    bench_init(&b);
+    post_submit(&b, "a", 1, 1);
+    run(&b, 2 * USEC_PER_SEC);
+    journal_commit_all(&b.journal, b.engine);
+    post_report(&b, EVENT_STARTED, 1, 1);
+    post(&b, (struct event){.kind = EVENT_CANCEL, .job = 1});
+    run(&b, 3 * USEC_PER_SEC);
+    stop = b.journal.n;
+    spec.grace_us = 7 * USEC_PER_SEC;
+    post(&b, update);
+    run(&b, 4 * USEC_PER_SEC);
+    b.n_seen = 0;
+    journal_commit(&b.journal, b.engine, stop - b.journal.durable);
+    assert_seen(&b, b.n_seen - 1, "answer", 0);
+    assert_string_not_equal(b.seen[0].what, "stop");
+    b.n_seen = 0;
+    journal_commit_all(&b.journal, b.engine);
+    assert_seen(&b, 0, "stop", 1);
+    bench_release(&b);
+}
+
 static void a_duty_is_not_held_up_by_rows_that_do_not_change_it(void **state)
 {
     struct bench b = {0};
@@ -757,6 +838,9 @@ int main(void)
         cmocka_unit_test(an_answer_without_a_row_waits_for_the_rows_before_it),
         cmocka_unit_test(a_store_that_answers_at_once_is_served_after_the_step),
         cmocka_unit_test(a_duty_that_the_job_has_left_behind_is_dropped),
+        cmocka_unit_test(a_start_whose_devices_were_lost_is_never_performed),
+        cmocka_unit_test(a_pending_start_waits_for_the_newest_spec),
+        cmocka_unit_test(a_pending_stop_waits_for_the_newest_grace),
         cmocka_unit_test(a_duty_is_not_held_up_by_rows_that_do_not_change_it),
         cmocka_unit_test(requests_are_refused_while_commits_fail),
         cmocka_unit_test(requests_are_refused_when_too_many_rows_wait),

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/engine_testing.h"
-#include "engine/engine_world.h"
+#include "engine/world_testing.h"
 #include "wire/journal.h"
 
 #define SEED 20061

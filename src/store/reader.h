@@ -14,6 +14,12 @@
 
 #define STORE_PAGE_MAX 1000 /* facts of one answer */
 
+struct store_page {
+    int64_t
+        from_id; /* facts beyond this one, in the order of the walk; 0: from the start */
+    int32_t limit; /* at most so many, and at most STORE_PAGE_MAX */
+};
+
 struct store_reader;
 
 /* vfs NULL: the default. Returns 0, E_NOTFOUND (no state there), E_VERSION, E_CORRUPT,
@@ -49,14 +55,18 @@ struct store_fact {
  * is what the walk returns. */
 typedef int (*store_fact_fn)(void *arg, const struct store_fact *fact);
 
-/* The facts of a job with id > after_id, oldest first, `limit` (at most STORE_PAGE_MAX)
- * of them. Returns how many there were, or a negative E_*. */
-int store_reader_facts(struct store_reader *reader, uint32_t job, int64_t after_id,
-                       int32_t limit, store_fact_fn fn, void *arg, struct err *err);
-/* The jobs that have ended (their ENGINE_FACT_END) with id < before_id (0: from the
- * newest), newest first. Returns as store_reader_facts(). */
-int store_reader_ended(struct store_reader *reader, int64_t before_id, int32_t limit,
+/* The facts of a job, oldest first. Returns how many there were, or a negative E_*. */
+int store_reader_facts(struct store_reader *reader, uint32_t job,
+                       const struct store_page *page, store_fact_fn fn, void *arg,
+                       struct err *err);
+/* The jobs that have ended (their ENGINE_FACT_END), newest first. Returns as
+ * store_reader_facts(). */
+int store_reader_ended(struct store_reader *reader, const struct store_page *page,
                        store_fact_fn fn, void *arg, struct err *err);
+
+/* The same with job > after_job, ascending by job. */
+int store_reader_ended_after(struct store_reader *reader, uint32_t after_job,
+                             int32_t limit, store_fact_fn fn, void *arg, struct err *err);
 
 /* "job", "history", "end": as in the table and in the API. */
 const char *store_fact_kind_name(enum engine_fact_kind kind);

@@ -362,6 +362,7 @@ static int count_fact(void *arg, const struct store_fact *fact)
 static void facts_are_found_by_job_and_ended_jobs_by_page(void **state)
 {
     struct store_reader *reader = NULL;
+    struct store_page page = {.limit = 100};
     struct facts_seen seen = {0};
     struct bench b;
 
@@ -378,17 +379,17 @@ static void facts_are_found_by_job_and_ended_jobs_by_page(void **state)
     }
     await_durable(&b, b.seq);
     assert_int_equal(store_reader_open(b.dir, NULL, &reader, NULL), 0);
-    assert_int_equal(store_reader_facts(reader, 2, 0, 100, count_fact, &seen, NULL), 3);
+    assert_int_equal(store_reader_facts(reader, 2, &page, count_fact, &seen, NULL), 3);
     assert_int_equal(seen.last.kind, ENGINE_FACT_END);
     assert_int_equal(seen.last.seq, 2);
-    assert_int_equal(
-        store_reader_facts(reader, 2, seen.first_id, 100, count_fact, &seen, NULL), 2);
-    assert_int_equal(store_reader_facts(reader, 9, 0, 100, count_fact, &seen, NULL), 0);
-    seen = (struct facts_seen){0};
-    assert_int_equal(store_reader_ended(reader, 0, 3, count_fact, &seen, NULL), 3);
+    page.from_id = seen.first_id;
+    assert_int_equal(store_reader_facts(reader, 2, &page, count_fact, &seen, NULL), 2);
+    assert_int_equal(store_reader_facts(reader, 9, &page, count_fact, &seen, NULL), 0);
+    page = (struct store_page){.limit = 3};
+    assert_int_equal(store_reader_ended(reader, &page, count_fact, &seen, NULL), 3);
     assert_int_equal(seen.last.job, 2); /* 5, 4, 2 */
-    assert_int_equal(store_reader_ended(reader, seen.last.id, 3, count_fact, &seen, NULL),
-                     1);
+    page.from_id = seen.last.id;
+    assert_int_equal(store_reader_ended(reader, &page, count_fact, &seen, NULL), 1);
     assert_int_equal(seen.last.job, 1);
     store_reader_free(reader);
     bench_release(&b);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_world.h - a small world around an engine, for tests: a cluster, processes on its
- * devices, people, a slow journal, and crashes of the daemon.
+/* world_testing.h - a small world around an engine, for tests: a cluster, processes on
+ * its devices, people, a slow journal, and crashes of the daemon.
  *
  * The world outlives the daemon. It asserts what no order of events may break: a process
  * is started only on devices that no other living process uses; no duty is performed that
  * the durable rows alone do not give; each incarnation lives once. */
-#ifndef ENGINE_ENGINE_WORLD_H
-#define ENGINE_ENGINE_WORLD_H
+#ifndef ENGINE_WORLD_TESTING_H
+#define ENGINE_WORLD_TESTING_H
 
 #include <stdbool.h>
 #include <stddef.h>

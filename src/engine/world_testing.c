@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_world.c - see engine_world.h. */
-#include "engine/engine_world.h"
+/* world_testing.c - see world_testing.h. */
+#include "engine/world_testing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
