@@ -46,7 +46,9 @@ static int place_open(const char *path, struct place *ret, struct err *err)
     dir[n] = '\0';
     *ret = (struct place){.address = {.sun_family = AF_UNIX}};
     (void)snprintf(ret->name, sizeof(ret->name), "%s", name);
-    ret->dir_fd = open(n > 0 ? dir : slash ? "/" : ".",
+    ret->dir_fd = open(n > 0   ? dir
+                       : slash ? "/"
+                               : ".",
                        O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (ret->dir_fd < 0)
         return fail(err, "cannot open the directory of", path);
@@ -66,8 +68,8 @@ static bool answers(const struct place *place)
 
     if (fd < 0)
         return true; /* we cannot know; better not replace it */
-    yes = connect(fd, (const struct sockaddr *)&place->address,
-                  sizeof(place->address)) == 0 ||
+    yes = connect(fd, (const struct sockaddr *)&place->address, sizeof(place->address)) ==
+              0 ||
           errno == EAGAIN;
     (void)close(fd);
     return yes;

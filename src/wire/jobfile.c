@@ -308,8 +308,11 @@ static int read_field(struct reader *r)
         return job_field_unknown(name, r->err);
     }
     place = &r->places->of[job_field_id(field)];
-    if (place->line > 0)
-        return refuse(r, field->name, "is given twice; keep one");
+    if (place->line > 0) {
+        r->places->fault = place_of(r->event.start_mark);
+        return err_field(r->err, E_INVALID, field->name,
+                         "is given twice, first on line %d; keep one", place->line);
+    }
     *place = place_of(r->event.start_mark);
     return read_value(r, field);
 }

@@ -105,7 +105,7 @@ static const struct {
     {"name: a\ncolour: red\n",
      "2:1 colour: is not a known field; elastane-job(5) lists them"},
     {"gpus: 0\n", "1:7 gpus: begins at 0; the least size is 1"},
-    {"gpus: 4\ngpus: 8\n", "2:1 gpus: is given twice; keep one"},
+    {"gpus: 4\ngpus: 8\n", "2:1 gpus: is given twice, first on line 1; keep one"},
     {"gpus: {a: 1}\n", "1:7 gpus: is a mapping; give one value"},
     {"gpus: [1, [2]]\n", "1:11 gpus: has an entry that is not one word or number"},
     {"gpus: []\n", "1:7 gpus: is an empty list"},

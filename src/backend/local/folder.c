@@ -250,8 +250,7 @@ static bool has_file(int dir_fd, const char *name)
 static int take_lock(int dir_fd, int *ret_fd, struct err *err)
 {
     int rc = 0;
-    int fd =
-        openat(dir_fd, ORDER_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = openat(dir_fd, ORDER_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return fail(err, "open", ORDER_LOCK);

@@ -55,7 +55,8 @@ bool local_wants(const struct local *l, uint32_t job, uint32_t incarnation)
 {
     const struct job *j = core_find_job(engine_core(l->engine), job);
 
-    return j && j->run.incarnation == incarnation && job_state_holds_devices(j->run.state);
+    return j && j->run.incarnation == incarnation &&
+           job_state_holds_devices(j->run.state);
 }
 
 /* --- The patrol: looks that were put off, and shims that have gone silent. --------- */
@@ -416,4 +417,9 @@ void local_free(struct local *l)
     free_text(l->ordering.pace);
     free_text(l->ordering.daemon_socket);
     mem_free(l);
+}
+
+void local_set_calibration(struct local *l, const struct calibration *calibration)
+{
+    l->calibration = *calibration;
 }

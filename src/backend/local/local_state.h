@@ -11,6 +11,7 @@
 #include "backend/local/ordering.h"
 #include "backend/local/posts.h"
 #include "backend/local/shims.h"
+#include "core/perf/learn.h"
 
 struct local {
     struct loop *loop;
@@ -19,7 +20,8 @@ struct local {
     struct shims *shims;
     struct posts posts;
     struct loop_timer *patrol;
-    struct ordering ordering; /* its texts are owned */
+    struct ordering ordering;       /* its texts are owned */
+    struct calibration calibration; /* of this machine; n_sizes 0: not known */
     char *shim;
     int jobs_fd;
     bool has_begun;

@@ -10,6 +10,7 @@
 #include "backend/local/local.h"
 #include "backend/local/shims.h"
 #include "core/duty.h"
+#include "core/perf/model.h"
 
 enum post_state {
     POST_UNSEEN,    /* its folder must be looked at */
@@ -35,6 +36,8 @@ struct post {
     usec_t perf_us;  /* last EVENT_PERF; 0: none */
     int64_t perf_ns; /* its median step */
     struct local_live live;
+    struct perf_model learned;    /* the newest model posted; jsa.c */
+    uint32_t learned_incarnation; /* in this incarnation; 0: none */
 };
 
 struct posts {

@@ -14,7 +14,7 @@
 #include "base/text.h"
 
 #define RETRY_FIRST_US (500 * USEC_PER_MSEC) /* doubled with each */
-#define STARTER_TRIES    6                     /* 32 s in all */
+#define STARTER_TRIES  6                     /* 32 s in all */
 #define HELLO_WAIT_US  (2 * USEC_PER_SEC)    /* after the answer, before we look */
 
 static void give_up(struct post *post, const char *why)

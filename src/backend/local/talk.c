@@ -8,11 +8,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "backend/local/jsa.h"
 #include "backend/local/local_state.h"
 
-#define PERF_SPAN_US    (60 * USEC_PER_SEC)
-#define PERF_PART       20 /* 1/20: 5 % */
-#define LOOK_SOON_US    (200 * USEC_PER_MSEC)
+#define PERF_SPAN_US (60 * USEC_PER_SEC)
+#define PERF_PART    20 /* 1/20: 5 % */
+#define LOOK_SOON_US (200 * USEC_PER_MSEC)
 
 /* --- Telling. --------------------------------------------------------------------- */
 
@@ -58,8 +59,8 @@ static void post_event(struct post *post, enum event_kind kind,
 
     (void)snprintf(event.text, sizeof(event.text), "%s", msg->text);
     if (local_post(post->local, &event, NULL, NULL) < 0)
-        local_log(post->local, LOCAL_ERROR, "job %u: a report was lost, the queue is full",
-                  post->job);
+        local_log(post->local, LOCAL_ERROR,
+                  "job %u: a report was lost, the queue is full", post->job);
 }
 
 static void end_from(struct post *post, const struct shim_msg *msg)
@@ -106,8 +107,7 @@ static void note_perf(struct post *post)
 static void take_beat(struct post *post, const struct shim_msg *msg)
 {
     struct local_live *live = &post->live;
-    const struct job *job =
-        core_find_job(engine_core(post->local->engine), post->job);
+    const struct job *job = core_find_job(engine_core(post->local->engine), post->job);
     int64_t batch = job ? job->run.plan.global_batch : 0;
 
     live->phase = msg->phase;
@@ -118,8 +118,10 @@ static void take_beat(struct post *post, const struct shim_msg *msg)
         live->step_ns = msg->time_ns;
         live->rate_milli = (int64_t)((double)batch * 1e12 / (double)msg->time_ns);
     }
-    if (job && job->run.state == JOB_RUNNING)
-        note_perf(post);
+    if (!job || job->run.state != JOB_RUNNING)
+        return;
+    note_perf(post);
+    jsa_take(post, msg);
 }
 
 static void take_hello(struct local *l, struct shims_link *link,
@@ -188,6 +190,9 @@ static void on_message(void *arg, struct shims_link *link, const struct shim_msg
         break;
     case SHIM_BEAT:
         take_beat(post, msg);
+        break;
+    case SHIM_OBSERVE:
+        jsa_take(post, msg);
         break;
     case SHIM_OOM:
         local_log(l, LOCAL_WARNING, "job %u: %d samples did not fit in memory of rank %d",
