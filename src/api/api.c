@@ -25,12 +25,12 @@
 #include "wire/answer.h"
 #include "wire/submit.h"
 
-#define CONNECTIONS_MAX    1024
-#define CONNECTION_IDLE_S  10u
-#define CONNECTION_MEM     ((size_t)32 << 10)
-#define BODY_READ_MAX      ((int64_t)64 << 20)
-#define RETRY_AFTER_S      "1"
-#define FINISH_ROUNDS      8
+#define CONNECTIONS_MAX   1024
+#define CONNECTION_IDLE_S 10u
+#define CONNECTION_MEM    ((size_t)32 << 10)
+#define BODY_READ_MAX     ((int64_t)64 << 20)
+#define RETRY_AFTER_S     "1"
+#define FINISH_ROUNDS     8
 
 static const struct {
     bool has_body;
@@ -60,16 +60,11 @@ static const struct {
     unsigned status;
     const char *title;
 } statuses[] = {
-    {E_INVALID, 400, "Bad Request"},
-    {E_DENIED, 403, "Forbidden"},
-    {E_NOTFOUND, 404, "Not Found"},
-    {E_STATE, 409, "Conflict"},
-    {E_EXISTS, 409, "Conflict"},
-    {E_BUSY, 409, "Conflict"},
-    {E_LIMIT, 413, "Content Too Large"},
-    {E_INFEASIBLE, 422, "Unprocessable Content"},
-    {E_AGAIN, 503, "Service Unavailable"},
-    {E_NOMEM, 503, "Service Unavailable"},
+    {E_INVALID, 400, "Bad Request"},       {E_DENIED, 403, "Forbidden"},
+    {E_NOTFOUND, 404, "Not Found"},        {E_STATE, 409, "Conflict"},
+    {E_EXISTS, 409, "Conflict"},           {E_BUSY, 409, "Conflict"},
+    {E_LIMIT, 413, "Content Too Large"},   {E_INFEASIBLE, 422, "Unprocessable Content"},
+    {E_AGAIN, 503, "Service Unavailable"}, {E_NOMEM, 503, "Service Unavailable"},
 };
 
 void api_wake_http(struct api *api)
@@ -116,7 +111,8 @@ void request_respond(struct request *r, unsigned status, struct MHD_Response *re
 
 static void add_header(struct MHD_Response *response, const char *name, const char *value)
 {
-    (void)MHD_add_response_header(response, name, value); /* without it, it is still true */
+    (void)MHD_add_response_header(response, name,
+                                  value); /* without it, it is still true */
 }
 
 static struct MHD_Response *text_response(struct buf *text, const char *type)
@@ -477,8 +473,8 @@ static void run_http(void *arg)
     if (api->wants_run)
         loop_timer_set(api->http_timer, 0);
     else if (MHD_get_timeout(api->http, &wait_ms) == MHD_YES)
-        loop_timer_set(api->http_timer, (usec_t)i64_min((int64_t)wait_ms, 60000) *
-                                            USEC_PER_MSEC);
+        loop_timer_set(api->http_timer,
+                       (usec_t)i64_min((int64_t)wait_ms, 60000) * USEC_PER_MSEC);
     else
         loop_timer_set(api->http_timer, USEC_NEVER);
 }

@@ -63,9 +63,9 @@ struct api {
     struct loop_timer *park_timer; /* the first deadline of a parked request */
     struct request *parked;
     char *version;
-    struct tail *tails;    /* of logs that are followed (logs.c) */
-    bool is_running;       /* within MHD_run() */
-    bool wants_run;        /* again */
+    struct tail *tails; /* of logs that are followed (logs.c) */
+    bool is_running;    /* within MHD_run() */
+    bool wants_run;     /* again */
     bool is_stopping;
     void (*kick)(void *arg);
     void *arg;

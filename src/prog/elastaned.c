@@ -26,8 +26,8 @@
 #include "prog/elastaned_options.h"
 #include "store/store.h"
 
-#define RETRY_US  (100 * USEC_PER_MSEC) /* after the engine ran out of memory */
-#define N_SIGNALS 3
+#define RETRY_US    (100 * USEC_PER_MSEC) /* after the engine ran out of memory */
+#define N_SIGNALS   3
 #define DESCRIPTORS 4096
 
 enum { LOG_ERROR = 3, LOG_WARNING = 4, LOG_INFO = 6 };
@@ -36,8 +36,8 @@ struct daemon {
     struct options options;
     struct clock clock;
     struct loop *loop;
-    struct loop_timer *run;  /* engine_run() is due */
-    struct loop_wake *wake;  /* from the store's thread */
+    struct loop_timer *run; /* engine_run() is due */
+    struct loop_wake *wake; /* from the store's thread */
     struct loop_signal *signals[N_SIGNALS];
     struct store *store;
     struct engine *engine;
@@ -109,9 +109,8 @@ static void run_engine(void *arg)
     if (next_us < 0)
         loop_timer_set(d->run, RETRY_US);
     else
-        loop_timer_set(d->run, next_us == USEC_NEVER
-                                   ? USEC_NEVER
-                                   : next_us - clock_now(&d->clock));
+        loop_timer_set(d->run, next_us == USEC_NEVER ? USEC_NEVER
+                                                     : next_us - clock_now(&d->clock));
     api_tick(d->api);
 }
 
@@ -124,7 +123,8 @@ static void on_store_news(void *arg)
     if (!store_poll(d->store, d->engine))
         return;
     if (engine_is_blocked(d->engine, &why) && !was_blocked)
-        say(LOG_ERROR, "the journal cannot be written: %s; requests are refused, jobs go on",
+        say(LOG_ERROR,
+            "the journal cannot be written: %s; requests are refused, jobs go on",
             why.text);
     if (!engine_is_blocked(d->engine, NULL) && was_blocked)
         say(LOG_INFO, "the journal is written again");
@@ -302,8 +302,8 @@ static int make_parts(struct daemon *d, struct err *err)
     if (rc < 0)
         return rc;
     if (recovery.skipped_snapshots > 0)
-        say(LOG_WARNING, "%d snapshots could not be read: %s",
-            recovery.skipped_snapshots, recovery.skipped.text);
+        say(LOG_WARNING, "%d snapshots could not be read: %s", recovery.skipped_snapshots,
+            recovery.skipped.text);
     local_attach(d->local, d->engine);
     return check_nodes(d, err);
 }

@@ -50,8 +50,9 @@ static const char *scaler_word(int value)
 }
 
 #define AT(member) offsetof(struct options, member)
-#define TEXT(member) .kind = OPTION_TEXT, .offset = AT(member),                          \
-                     .size = sizeof(((struct options *)0)->member)
+#define TEXT(member)                                                                     \
+    .kind = OPTION_TEXT, .offset = AT(member),                                           \
+    .size = sizeof(((struct options *)0)->member)
 #define SPAN(member, bit) .kind = OPTION_SPAN, .offset = AT(config.member), .given = (bit)
 
 static const struct option_line lines[] = {
@@ -239,9 +240,8 @@ enum options_verdict options_read(int argc, char **argv, struct options *ret,
     int c;
 
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-        table[i] = (struct option){lines[i].name,
-                                   lines[i].argument ? required_argument : no_argument,
-                                   NULL, 0};
+        table[i] = (struct option){
+            lines[i].name, lines[i].argument ? required_argument : no_argument, NULL, 0};
     *ret = (struct options){.devices = -1};
     while ((c = getopt_long(argc, argv, "", table, &index)) != -1) {
         if (c != 0)

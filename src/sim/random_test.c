@@ -118,7 +118,7 @@ static void make_text(uint64_t seed, struct buf *out)
 
     buf_printf(out, "cluster %d nodes x %d gpu\n", nodes, gpus);
     buf_printf(out, "policy %s\n", pick(&rng, policies, ARRAY_SIZE(policies)));
-    buf_printf(out, "%s\nuntil 300d\n", pick(&rng, delays, ARRAY_SIZE(delays)));
+    buf_printf(out, "%s, perf 5m\nuntil 300d\n", pick(&rng, delays, ARRAY_SIZE(delays)));
     if (rng_below(&rng, 3) == 0)
         buf_puts(out, "scaler none\n");
     for (int i = 1; i <= jobs; i++)
