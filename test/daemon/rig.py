@@ -107,9 +107,9 @@ class Rig:
         left = []
         try:
             if kind is None:
+                left = until_gone(self.processes)  # a daemon lets the last shims go
                 if self.process:
                     self.stop()
-                left = until_gone(self.processes)
         finally:
             self.wipe()
         if kind is not None:
