@@ -459,6 +459,7 @@ static enum MHD_Result deliver(struct request *r)
     return rc;
 }
 
+/* The library wants eight parameters. NOLINTNEXTLINE(readability-function-size) */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection,
                                   const char *path, const char *method,
                                   const char *version, const char *upload,
