@@ -26,16 +26,20 @@ def scale(x):
     return (x.float() - 73) / 90
 
 
-def options(description, lr):
+def options(description, lr, width):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lr", type=float, default=lr, help=f"for the base batch ({lr})")
+    parser.add_argument("--width", type=int, default=width, help=f"of the layers ({width})")
     parser.add_argument("--batch", type=int, default=128, help="when alone (128)")
-    parser.add_argument("--pace", default="off", help="such as 20ms+0.4ms*m; see "
+    parser.add_argument("--pace", help="such as 20ms+0.4ms*m; see "
                         "docs/training.md")
     parser.add_argument("--result", help="file for the accuracy, as JSON")
-    return parser.parse_args()
+    found = parser.parse_args()
+    if found.pace:
+        os.environ["ELASTANE_PACE"] = found.pace
+    return found
 
 
 @torch.no_grad()

@@ -44,7 +44,7 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _PROBE_AFTER, _PROBE_STEPS, _PROBE_DIVISORS, _PROBE_LEAST = 3, 3, (2, 4), 4
 
 
-def start(model, optimizer, dataset_size, batch_size=64, **options):
+def start(model, optimizer, dataset_size, batch_size=64, scheduler=None, seed=0, **options):
     """Makes this process a rank of its job and returns the Run. Call it once, after the
     model stands on its device and before training.
 
@@ -52,24 +52,28 @@ def start(model, optimizer, dataset_size, batch_size=64, **options):
     optimizer     over the model's parameters; its learning rates are those for the base
                   batch, and stay so between steps
     dataset_size  samples in an epoch
-    batch_size    global batch, samples, when no scheduler gives one
+    batch_size    global batch, samples, when nobody gives one
+    scheduler     a torch.optim.lr_scheduler, stepped here once at the end of each epoch
+    seed          of the order of the samples
 
     Options:
-    scheduler       a torch.optim.lr_scheduler, stepped once at the end of each epoch
-    seed            of the order of samples (0)
     checkpoint_dir  None: $ELASTANE_CHECKPOINT_DIR, and without that no checkpoints
     save_every_s    seconds between saves of one's own accord (60); 0: only when told
-    pace            "20ms+0.4ms*m": each micro-batch of m samples lasts at least so long,
-                    the rest is slept, standing in for a slower device; None or "off": not
     probe           False: try no smaller micro-batches in the first steps of a new job
 
-    Ends the process with status 0 when the scheduler does not want it (any more).
+    With ELASTANE_PACE, such as "20ms+0.4ms*m", each micro-batch of m samples lasts at least
+    so long; the rest is slept, standing in for a slower device.
+
+    Ends the process with status 0 when the daemon does not want it (any more).
     """
-    return Run(model, optimizer, dataset_size, batch_size, **options)
+    return Run(model, optimizer, dataset_size, batch_size, scheduler, seed, **options)
 
 
 def parse_pace(text):
-    """(seconds, seconds per sample) of a pace such as "20ms+0.4ms*m"; ValueError."""
+    """(seconds, seconds per sample) of a pace such as "20ms+0.4ms*m"; None for "off"; raises
+    ValueError."""
+    if text == "off":
+        return None
     fixed = per_sample = 0.0
     for term in text.replace(" ", "").split("+"):
         match = _PACE_TERM.fullmatch(term)
@@ -92,8 +96,8 @@ class Run:
     dataset_size    samples in an epoch
     """
 
-    def __init__(self, model, optimizer, dataset_size, batch_size, *, scheduler=None, seed=0,
-                 checkpoint_dir=None, save_every_s=60.0, pace=None, probe=True):
+    def __init__(self, model, optimizer, dataset_size, batch_size, scheduler, seed, *,
+                 checkpoint_dir=None, save_every_s=60.0, probe=True):
         self.session = elastane.Session(batch_size)
         if self.session.mode == elastane.TURNED_AWAY:
             raise SystemExit(0)
@@ -106,7 +110,7 @@ class Run:
         self.seed = seed
         self.checkpoint_dir = checkpoint_dir or os.environ.get("ELASTANE_CHECKPOINT_DIR")
         self._save_every_s = save_every_s
-        self._pace = parse_pace(pace) if pace and pace != "off" else None
+        self._pace = parse_pace(os.environ.get("ELASTANE_PACE", "off"))
         self._gradients = _Gradients(self.model)
         self._owns_group = _join_group(self.plan, self._gradients.is_cuda)
         self._steps = 0

@@ -61,17 +61,25 @@ static void print_asked(const struct reply_job *job)
     line("output", job->log_dir);
 }
 
+/* "4 gpus, batch 256 = 4 x 1 passes of at most 64"; without a batch only the gpus. */
 static void print_plan(const struct reply_job *job)
 {
-    if (job->size > 0)
-        printf("%-12s %lld gpu, batch %lld = %lld x %lld passes of at most %lld, "
-               "generation %lld\n",
-               "plan", (long long)job->size, (long long)job->global_batch,
-               (long long)job->size, (long long)job->accumulation,
-               (long long)job->micro_batch, (long long)job->generation);
-    if (job->next_size > 0)
-        printf("%-12s %lld gpu, batch %lld\n", "moving to", (long long)job->next_size,
-               (long long)job->next_global_batch);
+    if (job->size > 0) {
+        printf("%-12s %lld gpu%s", "plan", (long long)job->size,
+               job->size == 1 ? "" : "s");
+        if (job->global_batch > 0)
+            printf(", batch %lld = %lld x %lld passes of at most %lld",
+                   (long long)job->global_batch, (long long)job->size,
+                   (long long)job->accumulation, (long long)job->micro_batch);
+        printf(", generation %lld\n", (long long)job->generation);
+    }
+    if (job->next_size > 0) {
+        printf("%-12s %lld gpu%s", "moving to", (long long)job->next_size,
+               job->next_size == 1 ? "" : "s");
+        if (job->next_global_batch > 0)
+            printf(", batch %lld", (long long)job->next_global_batch);
+        printf("\n");
+    }
     line("nodes", job->nodes);
     number("queue place", job->queue_place);
 }

@@ -243,6 +243,7 @@ void decide_exit(struct draft *d, const struct event *event)
 void decide_started(struct draft *d, const struct event *event)
 {
     struct job_run run;
+    char why[REASON_MAX_BYTES];
     usec_t stall;
 
     if (!take_run(d, event, &run))
@@ -260,7 +261,8 @@ void decide_started(struct draft *d, const struct event *event)
         return;
     }
     run.has_started = true;
-    job_move(&run, JOB_RUNNING, JOB_RUNNING, d->now_us, "%s", run.reason);
+    memcpy(why, run.reason, sizeof why); /* it runs for the reason for which it moved */
+    job_move(&run, JOB_RUNNING, JOB_RUNNING, d->now_us, "%s", why);
     draft_put_run(d, &run);
     draft_update_holds(d, run.id, -1, HOLD_NOW, 0);
     d->globals.needs_plan = true;

@@ -307,8 +307,8 @@ static void tell_run(struct story *s, const struct core *core, usec_t now_us,
     if (!before || before->run.order == 0)
         return; /* it has just been submitted; the next plan tells what becomes of it */
     note_debt(s, before, run);
-    if (strcmp(before->run.reason, run->reason) == 0)
-        reason = "";
+    if (strcmp(before->run.reason, run->reason) == 0 && run->state != JOB_RESIZING)
+        reason = ""; /* inherited; a resize begins for a reason of its own */
     if (before->run.state != run->state) {
         tell_state(s, now_us, before, run, reason);
     } else if (run->state == JOB_QUEUED &&

@@ -301,6 +301,26 @@ static pid_t only_child(const struct process_table *table, pid_t parent)
     return child;
 }
 
+/* Whether the process has a handler of its own for SIGTERM: a shell with a trap, a
+ * launcher that passes the signal on, a trainer that saves. */
+static bool catches_term(pid_t pid)
+{
+    char path[64];
+    char line[256];
+    unsigned long long caught = 0;
+    FILE *in;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    in = fopen(path, "re");
+    if (!in)
+        return false;
+    while (fgets(line, sizeof(line), in))
+        if (strncmp(line, "SigCgt:", 7) == 0)
+            caught = strtoull(line + 7, NULL, 16);
+    (void)fclose(in);
+    return (caught >> (SIGTERM - 1)) & 1;
+}
+
 pid_t process_find_trainer(pid_t command)
 {
     struct process_table table = {0};
@@ -310,7 +330,7 @@ pid_t process_find_trainer(pid_t command)
         for (int depth = 0; depth < TRAINER_DEPTH; depth++) {
             pid_t child = only_child(&table, found);
 
-            if (!child || !is_started_by(found, child))
+            if (!child || catches_term(found) || !is_started_by(found, child))
                 break;
             found = child;
         }

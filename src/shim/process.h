@@ -45,8 +45,9 @@ int64_t process_start_ticks(pid_t pid);
 /* SIGKILL to every descendant of ours; returns how many there were. They are found by
  * parentage, so one that left its group or session is found as well. */
 size_t process_kill_descendants(void);
-/* The process that trains below `command`: down through shells and launchers, while there
- * is one child only and it runs another program than its parent. `command` itself when
+/* The process that trains below `command`: down through shells and launchers that have no
+ * handler for SIGTERM, while there is one child only and it runs another program than its
+ * parent. `command` itself when
  * nothing better is found. */
 pid_t process_find_trainer(pid_t command);
 /* SIGKILL to every process of ours, except ourselves, that has `marker` (NAME=VALUE) in

@@ -36,8 +36,8 @@ enum shim_msg_kind {
     SHIM_OBSERVE, /* generation, size, rank, observed, micro_batch, count, time_ns,
                      is_noisy, accumulation, comm_bytes: settled measurements for the JSA
                    */
-    SHIM_OOM,     /* generation, rank, micro_batch: this micro-batch did not fit; EXIT
-                     follows */
+    SHIM_OOM, /* generation, rank, micro_batch: this micro-batch did not fit. A notice:
+                 EXIT follows and says the same */
     /* From the daemon. */
     SHIM_ADOPT,    /* version: go on */
     SHIM_REFUSE,   /* text: no such incarnation (any more); end everything and leave */

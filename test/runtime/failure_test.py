@@ -19,7 +19,8 @@ def begin(root, daemon, *options, **fields):
     job = Job(root, daemon, [TRAINER, *options], **fields)
     assert job.start() == "started", job.stderr
     daemon.accept()
-    daemon.wait("started")
+    if not {"--samples", "--crash-at", "--oom-above"} & set(options):
+        daemon.wait("started")  # a short job may have ended before we adopted it
     return job
 
 
@@ -50,10 +51,8 @@ def environ(pid):
 def r14_out_of_memory_on_some_ranks_ends_all_and_tells_the_ceiling(root):
     daemon = Daemon(root)
     job = begin(root, daemon, "--oom-above", 3, "--only-rank", 1, size=2, batch=8)
-    oom = daemon.wait("oom", "exit")
-    assert oom["kind"] == "oom" and (oom["rank"], oom["micro_batch"]) == (1, 4), oom
     end = daemon.wait("exit")
-    assert end["cause"] == "out-of-memory" and end["micro_batch"] == 4, end
+    assert (end["cause"], end["micro_batch"], end["rank"]) == ("out-of-memory", 4, 1), end
     assert not job.processes()
     assert job.exit_record()["micro_batch"] == 4
 

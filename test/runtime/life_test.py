@@ -17,8 +17,7 @@ def a_job_runs_to_its_end_and_is_reported_once(root):
     job = Job(root, daemon, [TRAINER, "--samples", 80], size=2)
     assert job.start() == "started", job.stderr
     hello = daemon.accept()
-    assert hello["phase"] in ("starting", "running"), hello
-    daemon.wait("started")
+    assert hello["job"] == job.job and hello["size"] == 2, hello
     end = daemon.wait("exit")
     assert (end["cause"], end["exit_code"], end["rank"]) == ("done", 0, -1), end
     assert job.exit_record()["cause"] == "done"
@@ -315,7 +314,6 @@ def a_long_path_is_no_obstacle(root):
     job = Job(deep, daemon, [TRAINER, "--samples", 8])
     job.start()
     daemon.accept()
-    daemon.wait("started")
     assert daemon.wait("exit")["cause"] == "done"
     assert "mode 1" in job.lines("plan")[0], job.log()
 

@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness import Daemon, Job, TRAINER, run  # noqa: E402
 
 GRACE = 20_000_000
+STUBBORN = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"]
 
 
 def begin(root, daemon, command, **fields):
@@ -120,8 +121,8 @@ def r04_a_restartable_command_has_the_same_budget(root):
 
 def a_command_that_ignores_the_notice_is_killed_after_the_grace(root):
     daemon = Daemon(root)
-    job = begin(root, daemon, ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"],
-                level="rigid")
+    job = begin(root, daemon, STUBBORN, level="rigid")
+    job.wait_line("ready")
     daemon.send("stop", grace_us=300_000)
     end = daemon.wait("exit")
     assert end["cause"] == "killed" and "did not end within its grace" in end["text"], end
@@ -130,8 +131,8 @@ def a_command_that_ignores_the_notice_is_killed_after_the_grace(root):
 
 def a_stop_may_come_twice_and_a_shorter_grace_counts(root):
     daemon = Daemon(root)
-    begin(root, daemon, ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"],
-          level="rigid")
+    job = begin(root, daemon, STUBBORN, level="rigid")
+    job.wait_line("ready")
     daemon.send("stop", grace_us=1_000_000_000)
     daemon.send("stop", grace_us=200_000)
     assert daemon.wait("exit")["cause"] == "killed"

@@ -11,6 +11,7 @@ what it does line by line, and misbehaves on request.
 """
 
 import argparse
+import os
 import resource
 import warnings
 
@@ -36,8 +37,7 @@ def train(options):
     model = make_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     run = elastane.torch.start(model, optimizer, options.dataset, options.batch, seed=4,
-                               pace=options.pace, save_every_s=options.save_every,
-                               probe=options.probe)
+                               save_every_s=options.save_every, probe=options.probe)
     rates = []
     plain_step = optimizer.step
     optimizer.step = lambda: (rates.append(optimizer.param_groups[0]["lr"]), plain_step())
@@ -71,6 +71,7 @@ def main():
     parser.add_argument("--only-rank", type=int, default=0, help="that runs out of memory")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    os.environ["ELASTANE_PACE"] = options.pace
     if options.file_limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.file_limit, options.file_limit))
         warnings.simplefilter("ignore")
