@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* change.c - a growing list of changes, and who frees what hangs on them.
  *
- * The two kinds with a pointer own what it points to (a spec, a model). Everything else
- * in a change is plain data, so releasing a list is a walk over those two. */
+ * The kinds with a pointer own what it points to (a spec, a model, a profile). Everything
+ * else in a change is plain data, so releasing a list is a walk over those three. */
 #include "core/change.h"
 
 #include <string.h>
@@ -18,6 +18,8 @@ static void change_release(struct change *change)
     }
     if (change->kind == CHANGE_MODEL)
         mem_free(change->u.model.model);
+    if (change->kind == CHANGE_PROFILE)
+        mem_free(change->u.profile);
 }
 
 void changes_init(struct changes *changes)

@@ -32,6 +32,16 @@ struct globals {
     int64_t departures;
 };
 
+/* What is known of a family of jobs (DESIGN 4.1): a prior for the next job of it. */
+struct profile {
+    uint32_t uid;
+    char family[NAME_MAX_BYTES];
+    char device_type[NAME_MAX_BYTES];
+    bool is_removed; /* in a change only: the profile is forgotten */
+    usec_t updated_us;
+    struct perf_model model;
+};
+
 enum change_kind {
     CHANGE_GLOBALS, /* globals */
     CHANGE_CONFIG,  /* config */
@@ -40,6 +50,7 @@ enum change_kind {
     CHANGE_SPEC,    /* spec: a new job, or an updated one */
     CHANGE_MODEL,   /* job, model */
     CHANGE_RUN,     /* run; one in a final state removes the job from the core */
+    CHANGE_PROFILE, /* profile, by (uid, family, device_type) */
     CHANGE_KIND_MAX
 };
 
@@ -56,6 +67,7 @@ struct change {
             struct perf_model *model; /* owned */
         } model;
         struct job_run run;
+        struct profile *profile; /* owned */
     } u;
 };
 

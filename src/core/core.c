@@ -22,6 +22,9 @@ struct core {
     struct job **jobs;
     size_t n_jobs;
     size_t cap_jobs;
+    struct profile *profiles; /* sorted by uid, family, device_type */
+    size_t n_profiles;
+    size_t cap_profiles;
 };
 
 struct core *core_new(void)
@@ -52,6 +55,7 @@ void core_free(struct core *core)
     for (size_t i = 0; i < core->n_jobs; i++)
         job_free(core->jobs[i]);
     mem_free(core->jobs);
+    mem_free(core->profiles);
     cluster_release(&core->cluster);
     mem_free(core);
 }
@@ -178,6 +182,64 @@ static int apply_hold(struct core *core, const struct hold *hold)
     return 0;
 }
 
+static int profile_cmp(const struct profile *p, uint32_t uid, const char *family,
+                       const char *device_type)
+{
+    int order;
+
+    if (p->uid != uid)
+        return p->uid < uid ? -1 : 1;
+    order = strcmp(p->family, family);
+    return order != 0 ? order : strcmp(p->device_type, device_type);
+}
+
+/* Index of the first profile that is not before this key. */
+static size_t profile_bound(const struct core *core, uint32_t uid, const char *family,
+                            const char *device_type)
+{
+    size_t low = 0;
+    size_t high = core->n_profiles;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (profile_cmp(&core->profiles[middle], uid, family, device_type) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int apply_profile(struct core *core, const struct profile *profile)
+{
+    size_t i = profile_bound(core, profile->uid, profile->family, profile->device_type);
+    bool is_known =
+        i < core->n_profiles && profile_cmp(&core->profiles[i], profile->uid,
+                                            profile->family, profile->device_type) == 0;
+    void *profiles = core->profiles;
+
+    if (profile->is_removed && !is_known)
+        return E_CORRUPT;
+    if (!is_known && mem_reserve(&profiles, &core->cap_profiles, core->n_profiles + 1,
+                                 sizeof *core->profiles) < 0)
+        return E_NOMEM;
+    core->profiles = profiles;
+    if (profile->is_removed) {
+        core->n_profiles--;
+        memmove(core->profiles + i, core->profiles + i + 1,
+                (core->n_profiles - i) * sizeof *core->profiles);
+        return 0;
+    }
+    if (!is_known) {
+        memmove(core->profiles + i + 1, core->profiles + i,
+                (core->n_profiles - i) * sizeof *core->profiles);
+        core->n_profiles++;
+    }
+    core->profiles[i] = *profile;
+    return 0;
+}
+
 int core_apply(struct core *core, const struct change *change)
 {
     switch (change->kind) {
@@ -197,6 +259,8 @@ int core_apply(struct core *core, const struct change *change)
         return apply_model(core, change->u.model.job, change->u.model.model);
     case CHANGE_RUN:
         return apply_run(core, &change->u.run);
+    case CHANGE_PROFILE:
+        return apply_profile(core, change->u.profile);
     case CHANGE_KIND_MAX:
         break;
     }
@@ -250,6 +314,19 @@ static int snapshot_job(const struct job *job, struct changes *out)
     return 0;
 }
 
+static int snapshot_profile(const struct profile *profile, struct changes *out)
+{
+    struct change *change = changes_add(out, CHANGE_PROFILE);
+
+    if (!change)
+        return E_NOMEM;
+    change->u.profile = mem_new(1, sizeof *change->u.profile);
+    if (!change->u.profile)
+        return E_NOMEM;
+    *change->u.profile = *profile;
+    return 0;
+}
+
 int core_snapshot(const struct core *core, struct changes *out)
 {
     struct change *change = changes_add(out, CHANGE_GLOBALS);
@@ -268,6 +345,8 @@ int core_snapshot(const struct core *core, struct changes *out)
             return E_NOMEM;
         change->u.node = core->cluster.nodes[i];
     }
+    for (size_t i = 0; i < core->n_profiles && rc == 0; i++)
+        rc = snapshot_profile(&core->profiles[i], out);
     for (size_t i = 0; i < core->n_jobs && rc == 0; i++)
         rc = snapshot_job(core->jobs[i], out);
     return rc < 0 ? rc : snapshot_holds(core, out);
@@ -302,6 +381,28 @@ const struct job *core_job_at(const struct core *core, size_t index)
 const struct job *core_find_job(const struct core *core, uint32_t id)
 {
     return find(core, id);
+}
+
+const struct profile *core_find_profile(const struct core *core, uint32_t uid,
+                                        const char *family, const char *device_type)
+{
+    size_t i = profile_bound(core, uid, family, device_type);
+
+    if (i == core->n_profiles ||
+        profile_cmp(&core->profiles[i], uid, family, device_type) != 0)
+        return NULL;
+    return &core->profiles[i];
+}
+
+size_t core_n_profiles(const struct core *core)
+{
+    return core->n_profiles;
+}
+
+const struct profile *core_profile_at(const struct core *core, size_t index)
+{
+    ASSERT(index < core->n_profiles);
+    return &core->profiles[index];
 }
 
 bool core_needs_plan(const struct core *core, usec_t *ret_not_before_us)

@@ -64,6 +64,12 @@ size_t core_n_jobs(const struct core *core);
 const struct job *core_job_at(const struct core *core, size_t index);
 const struct job *core_find_job(const struct core *core, uint32_t id);
 
+/* The profile of a family, or NULL. Lent until the next core_apply. */
+const struct profile *core_find_profile(const struct core *core, uint32_t uid,
+                                        const char *family, const char *device_type);
+size_t core_n_profiles(const struct core *core);
+const struct profile *core_profile_at(const struct core *core, size_t index);
+
 /* Walks the whole state and names the first broken invariant; 0 or E_CORRUPT. The list of
  * invariants stands in check.c. */
 int core_check(const struct core *core, struct err *err);

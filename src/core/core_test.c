@@ -399,6 +399,43 @@ static void r08_an_update_below_the_minimum_is_refused_at_once(void **state)
     rig_release(&r);
 }
 
+static void a_family_hands_its_measurements_to_the_next_job(void **state)
+{
+    struct perf_model model = {.source = MODEL_MEASURED,
+                               .largest_size = 2,
+                               .n_proc = 1,
+                               .proc = {{64, 138000000}}};
+    struct event event = {.kind = EVENT_MODEL, .model = &model};
+    struct rig r;
+    int a, b, c;
+
+    (void)state;
+    rig_init_four(&r);
+    a = start_one(&r, rig_spec("cnn-1", 1, 4));
+    event.job = (uint32_t)a;
+    assert_int_equal(rig_event(&r, event), 0);
+    b = rig_submit(&r, rig_spec("cnn-2", 1, 4));
+    c = rig_submit(&r, rig_spec("mlp-1", 1, 4));
+    assert_int_equal(core_find_job(r.core, (uint32_t)b)->model.source, MODEL_FAMILY);
+    assert_int_equal(core_find_job(r.core, (uint32_t)b)->model.proc[0].time_ns,
+                     138000000);
+    assert_int_equal(core_find_job(r.core, (uint32_t)c)->model.source, MODEL_PRIOR);
+    for (int i = 0; i < PROFILES_MAX + 5; i++) { /* the oldest families are forgotten */
+        struct job_spec spec = rig_spec("x", 1, 1);
+
+        r.now_us++;
+        (void)snprintf(spec.name, sizeof spec.name, "f%dx", i);
+        event.job = (uint32_t)rig_submit(&r, spec);
+        assert_int_equal(rig_event(&r, event), 0);
+        assert_int_equal(
+            rig_event(&r, (struct event){.kind = EVENT_CANCEL, .job = event.job}), 0);
+    }
+    assert_int_equal(core_n_profiles(r.core), PROFILES_MAX);
+    assert_null(core_find_profile(r.core, 0, "cnn", ""));
+    assert_non_null(core_find_profile(r.core, 0, "f1028x", ""));
+    rig_release(&r);
+}
+
 /* --- snapshots
  * ----------------------------------------------------------------------------- */
 
@@ -427,6 +464,8 @@ static bool same_change(const struct change *a, const struct change *b)
         return a->u.model.job == b->u.model.job;
     case CHANGE_CONFIG:
         return strcmp(a->u.config.policy, b->u.config.policy) == 0;
+    case CHANGE_PROFILE:
+        return strcmp(a->u.profile->family, b->u.profile->family) == 0;
     case CHANGE_KIND_MAX:
         break;
     }
@@ -583,6 +622,7 @@ int main(void)
         cmocka_unit_test(r09_jobs_are_adopted_or_given_up_after_a_restart_of_the_daemon),
         cmocka_unit_test(a_time_limit_counts_running_time_only),
         cmocka_unit_test(r08_an_update_below_the_minimum_is_refused_at_once),
+        cmocka_unit_test(a_family_hands_its_measurements_to_the_next_job),
         cmocka_unit_test(core_apply_refuses_what_contradicts_the_state),
         cmocka_unit_test(whatever_happens_the_invariants_hold_and_all_jobs_end),
     };

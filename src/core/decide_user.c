@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "core/perf/learn.h"
 #include "core/perf/row.h"
 #include "core/policy/policy.h"
 
@@ -69,10 +70,27 @@ static int check_model(const struct perf_model *model, struct err *err)
     return model ? model_check(model, err) : 0;
 }
 
+/* What is known of a new job: what it states, else the profile of its family. */
+static void first_model(const struct core *core, const struct job_spec *spec,
+                        const struct perf_model *stated, struct perf_model *ret)
+{
+    char family[NAME_MAX_BYTES];
+    const struct profile *profile;
+
+    *ret = (struct perf_model){0};
+    if (stated) {
+        *ret = *stated;
+        return;
+    }
+    job_spec_family(spec, family);
+    profile = core_find_profile(core, spec->uid, family, spec->device_type);
+    if (profile)
+        learn_from_profile(ret, &profile->model);
+}
+
 int decide_submit(struct draft *d, const struct event *event, struct err *err)
 {
-    static const struct perf_model prior;
-    const struct perf_model *model = event->model ? event->model : &prior;
+    struct perf_model model;
     struct job_spec spec = *event->spec;
     struct job_run run = {0};
     int rc;
@@ -83,8 +101,10 @@ int decide_submit(struct draft *d, const struct event *event, struct err *err)
     rc = job_spec_check(&spec, err);
     if (rc == 0)
         rc = check_model(event->model, err);
-    if (rc == 0)
-        rc = check_feasible(d->core, &spec, model, err);
+    if (rc < 0)
+        return rc;
+    first_model(d->core, &spec, event->model, &model);
+    rc = check_feasible(d->core, &spec, &model, err);
     if (rc < 0)
         return rc;
     spec.id = d->globals.next_job++;
@@ -95,7 +115,7 @@ int decide_submit(struct draft *d, const struct event *event, struct err *err)
     run.retries_left = spec.retries;
     (void)snprintf(run.reason, sizeof run.reason, "%s", "waits for the next plan");
     draft_put_spec(d, &spec);
-    draft_put_model(d, spec.id, model);
+    draft_put_model(d, spec.id, &model);
     draft_put_run(d, &run);
     d->globals.arrivals++;
     d->globals.needs_plan = true;

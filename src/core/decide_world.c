@@ -313,12 +313,46 @@ void decide_perf(struct draft *d, const struct event *event)
     draft_put_run(d, &run);
 }
 
+/* Room for one more profile: the one that was not heard of for the longest time goes. */
+static void forget_oldest_profile(struct draft *d)
+{
+    size_t n = core_n_profiles(d->core);
+    struct profile oldest;
+
+    if (n < PROFILES_MAX)
+        return;
+    oldest = *core_profile_at(d->core, 0);
+    for (size_t i = 1; i < n; i++)
+        if (core_profile_at(d->core, i)->updated_us < oldest.updated_us)
+            oldest = *core_profile_at(d->core, i);
+    oldest.is_removed = true;
+    draft_put_profile(d, &oldest);
+}
+
+/* What a job has measured serves the next of its family. */
+static void keep_profile(struct draft *d, const struct job *job,
+                         const struct perf_model *model)
+{
+    struct profile profile = {
+        .uid = job->spec.uid, .updated_us = d->now_us, .model = *model};
+
+    if (model->source != MODEL_MEASURED || model->n_proc == 0)
+        return;
+    job_spec_family(&job->spec, profile.family);
+    memcpy(profile.device_type, job->spec.device_type, sizeof profile.device_type);
+    if (!core_find_profile(d->core, profile.uid, profile.family, profile.device_type))
+        forget_oldest_profile(d);
+    draft_put_profile(d, &profile);
+}
+
 void decide_model(struct draft *d, const struct event *event)
 {
-    if (!core_find_job(d->core, event->job) || !event->model ||
-        model_check(event->model, NULL) < 0)
+    const struct job *job = core_find_job(d->core, event->job);
+
+    if (!job || !event->model || model_check(event->model, NULL) < 0)
         return;
     draft_put_model(d, event->job, event->model);
+    keep_profile(d, job, event->model);
     d->globals.needs_plan = true;
 }
 

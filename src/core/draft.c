@@ -86,6 +86,19 @@ void draft_put_model(struct draft *d, uint32_t job, const struct perf_model *mod
         d->error = E_NOMEM;
 }
 
+void draft_put_profile(struct draft *d, const struct profile *profile)
+{
+    struct change *change = add(d, CHANGE_PROFILE);
+
+    if (!change)
+        return;
+    change->u.profile = mem_new(1, sizeof *change->u.profile);
+    if (change->u.profile)
+        *change->u.profile = *profile;
+    else
+        d->error = E_NOMEM;
+}
+
 void draft_put_node(struct draft *d, const struct node *node)
 {
     struct change *change = add(d, CHANGE_NODE);

@@ -27,6 +27,7 @@ int draft_end(struct draft *d);
 void draft_put_run(struct draft *d, const struct job_run *run);
 void draft_put_spec(struct draft *d, const struct job_spec *spec);
 void draft_put_model(struct draft *d, uint32_t job, const struct perf_model *model);
+void draft_put_profile(struct draft *d, const struct profile *profile);
 void draft_put_node(struct draft *d, const struct node *node);
 void draft_put_config(struct draft *d, const struct config *config);
 /* Joins with the hold before it when they touch and agree. */

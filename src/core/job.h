@@ -179,6 +179,10 @@ int32_t size_set_next(const struct size_set *set, int32_t at_least);
 /* The largest allowed size <= at_most, or 0. */
 int32_t size_set_last(const struct size_set *set, int32_t at_most);
 
+/* The name under which the job's profile is kept: its family, else its name without a
+ * number at the end ("cnn-3" and "cnn-4" are of the family "cnn"). */
+void job_spec_family(const struct job_spec *spec, char ret[NAME_MAX_BYTES]);
+
 /* Everything that can be said about a spec without knowing the cluster: names the field,
  * the reason and what would be accepted. Fills nothing in; see job_spec_complete. */
 int job_spec_check(const struct job_spec *spec, struct err *err);

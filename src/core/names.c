@@ -39,6 +39,6 @@ NAME_FUNCTION(event_kind_name, event_kind, EVENT_KIND_MAX, "config", "node-up",
               "saved", "save-failed", "exit", "perf", "model", "daemon-start", "adopted",
               "wake", "plan")
 NAME_FUNCTION(change_kind_name, change_kind, CHANGE_KIND_MAX, "globals", "config", "node",
-              "hold", "spec", "model", "run")
+              "hold", "spec", "model", "run", "profile")
 NAME_FUNCTION(duty_kind_name, duty_kind, DUTY_KIND_MAX, "none", "start", "save", "stop",
               "go-on")

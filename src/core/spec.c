@@ -29,6 +29,21 @@ void job_spec_complete(struct job_spec *spec)
         spec->grace_us = GRACE_DEFAULT_US;
 }
 
+void job_spec_family(const struct job_spec *spec, char ret[NAME_MAX_BYTES])
+{
+    size_t n;
+
+    memcpy(ret, spec->family[0] ? spec->family : spec->name, NAME_MAX_BYTES);
+    if (spec->family[0])
+        return;
+    n = strlen(ret);
+    while (n > 1 && ret[n - 1] >= '0' && ret[n - 1] <= '9')
+        n--;
+    while (n > 1 && (ret[n - 1] == '-' || ret[n - 1] == '_' || ret[n - 1] == '.'))
+        n--;
+    ret[n] = '\0';
+}
+
 static int check_text(const char *text, const char *field, bool may_be_empty,
                       struct err *err)
 {

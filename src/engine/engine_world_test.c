@@ -25,7 +25,7 @@ static void live_through(uint64_t seed, uint64_t crash_one_in)
     struct replay_report report;
     struct err err = {0};
 
-    print_message("seed %llu\n", (unsigned long long)seed);
+    print_message("# seed %llu\n", (unsigned long long)seed);
     assert_non_null(w);
     world_init(w, seed);
     for (int i = 0; i < 500; i++) {

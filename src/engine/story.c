@@ -388,6 +388,7 @@ static void watch_change(void *ctx, const struct core *before, const struct even
     case CHANGE_GLOBALS:
     case CHANGE_HOLD:
     case CHANGE_MODEL:
+    case CHANGE_PROFILE:
     case CHANGE_KIND_MAX:
         break;
     }

@@ -76,6 +76,7 @@ static int touch_change(struct touches *t, const struct core *core,
     case CHANGE_CONFIG:
     case CHANGE_NODE:
     case CHANGE_MODEL:
+    case CHANGE_PROFILE:
     case CHANGE_KIND_MAX:
         break;
     }

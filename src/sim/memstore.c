@@ -141,19 +141,19 @@ static void forget_durable(struct memstore *m)
     m->n_durable = 0;
 }
 
-void memstore_run(struct memstore *m, struct engine *engine)
+bool memstore_run(struct memstore *m, struct engine *engine)
 {
     struct err why;
     int64_t before = m->durable;
 
     if (memstore_next(m) > m->now_us)
-        return;
+        return false;
     if (m->is_failing) {
         m->retry_us = m->now_us + RETRY_US;
         m->has_told = true;
         (void)err_set(&why, E_IO, "the disk is full");
         engine_commit_failed(engine, &why);
-        return;
+        return false;
     }
     while (m->n_durable < m->n_rows && m->rows[m->n_durable].due_us <= m->now_us)
         m->durable = m->rows[m->n_durable++].row.seq;
@@ -161,6 +161,7 @@ void memstore_run(struct memstore *m, struct engine *engine)
         forget_durable(m);
     if (m->durable > before)
         engine_committed(engine, m->durable);
+    return m->durable > before;
 }
 
 void memstore_fail(struct memstore *m)

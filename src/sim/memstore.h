@@ -26,8 +26,9 @@ struct engine_store_port memstore_port(struct memstore *m);
 
 /* Moment at which memstore_run() has something to say; USEC_NEVER for none. */
 usec_t memstore_next(const struct memstore *m);
-/* Tells the engine what has become durable, or that it cannot. */
-void memstore_run(struct memstore *m, struct engine *engine);
+/* Tells the engine what has become durable, or that it cannot. True when rows have: then
+ * the engine is to be run again. */
+bool memstore_run(struct memstore *m, struct engine *engine);
 
 void memstore_fail(struct memstore *m);
 void memstore_mend(struct memstore *m);

@@ -18,6 +18,7 @@ void sim_result_release(struct sim_result *result)
     buf_release(&result->story);
     spans_release(&result->spans);
     mem_free(result->jobs);
+    mem_free(result->nodes);
     sim_result_init(result);
 }
 

@@ -23,12 +23,13 @@ static void scenario_of_the_style_guide_is_read(void **state)
     struct scenario scn;
 
     (void)state;
-    read_good(&scn, "# a comment\n"
-                    "cluster  2 nodes x 2 gpu\n"
-                    "policy   joint\n"
-                    "\n"
-                    "job a    gpus 1..4  batch 64..256, 64 per gpu  work 6 gpu-hours  at 0\n"
-                    "fault    n2 down at 30m, up at 50m\n");
+    read_good(&scn,
+              "# a comment\n"
+              "cluster  2 nodes x 2 gpu\n"
+              "policy   joint\n"
+              "\n"
+              "job a    gpus 1..4  batch 64..256, 64 per gpu  work 6 gpu-hours  at 0\n"
+              "fault    n2 down at 30m, up at 50m\n");
     assert_int_equal(scn.n_nodes, 2);
     assert_string_equal(scn.nodes[1].name, "n2");
     assert_int_equal(scn.nodes[1].devices, 2);
@@ -69,8 +70,8 @@ static void scenario_reads_every_key_of_a_job(void **state)
     assert_int_equal(job->device_us, 0);
     assert_int_equal(job->truth.proc[0].time_ns, 12000000);
     assert_int_equal(job->truth.proc[1].time_ns - job->truth.proc[0].time_ns,
-                     (int64_t)2000000 *
-                         (job->truth.proc[1].micro_batch - job->truth.proc[0].micro_batch));
+                     (int64_t)2000000 * (job->truth.proc[1].micro_batch -
+                                         job->truth.proc[0].micro_batch));
     assert_int_equal(job->truth.comm_form, MODEL_COMM_RING);
     assert_int_equal(job->truth.comm_bytes, 100000000);
     assert_int_equal(job->truth.comm_bytes_per_sec, 1250000000);
@@ -92,8 +93,8 @@ static void scenario_reads_every_key_of_a_job(void **state)
 
 static void scenario_orders_actions_by_time_and_keeps_equals_in_order(void **state)
 {
-    static const enum scn_kind expected[] = {SCN_PAUSE,  SCN_STORE_FAILS, SCN_CONFIG,
-                                             SCN_UPDATE, SCN_CANCEL,      SCN_STORE_WORKS};
+    static const enum scn_kind expected[] = {
+        SCN_PAUSE, SCN_STORE_FAILS, SCN_CONFIG, SCN_UPDATE, SCN_CANCEL, SCN_STORE_WORKS};
     struct scenario scn;
 
     (void)state;

@@ -52,20 +52,20 @@ struct request {
     uint64_t id; /* of the script */
 };
 
-static void set_broken(struct runner *r, const struct err *why)
+/* The first thing that went wrong counts; rc < 0. */
+static void set_broken(struct runner *r, int rc, const struct err *why)
 {
     if (r->broken.code < 0)
         return;
     r->broken = *why;
-    r->broken.code = why->code < 0 ? why->code : E_CORRUPT;
+    r->broken.code = rc;
 }
 
 static void break_nomem(struct runner *r)
 {
     struct err err;
 
-    (void)err_set(&err, E_NOMEM, "out of memory");
-    set_broken(r, &err);
+    set_broken(r, err_set(&err, E_NOMEM, "out of memory"), &err);
 }
 
 static void note(struct runner *r, const char *name, const char *what, const char *detail,
@@ -135,6 +135,24 @@ static void bind(struct runner *r, const struct job_spec *spec)
     r->result->jobs[index].id = spec->id;
 }
 
+static void watch_node(struct runner *r, const struct core *before,
+                       const struct node *node, usec_t now_us)
+{
+    struct sim_result *result = r->result;
+
+    if (!cluster_find_node(core_cluster(before), node->name)) {
+        ASSERT(result->n_nodes < r->scn->n_nodes);
+        result->nodes[result->n_nodes++] = (struct sim_node){
+            scenario_find_node(r->scn, node->name), node->first, node->devices};
+    }
+    if (!r->options->wants_spans)
+        return;
+    if (node->state == NODE_LOST)
+        spans_node_lost(&result->spans, node, now_us);
+    else
+        spans_node_back(&result->spans, node, now_us);
+}
+
 static void watch_change(void *ctx, const struct core *before, const struct event *event,
                          const struct change *change)
 {
@@ -150,12 +168,8 @@ static void watch_change(void *ctx, const struct core *before, const struct even
     }
     if (r->options->wants_story)
         r->story_port.change(r->story_port.ctx, before, event, change);
-    if (!r->options->wants_spans || change->kind != CHANGE_NODE)
-        return;
-    if (change->u.node.state == NODE_LOST)
-        spans_node_lost(&r->result->spans, &change->u.node, event->time_us);
-    else
-        spans_node_back(&r->result->spans, &change->u.node, event->time_us);
+    if (change->kind == CHANGE_NODE)
+        watch_node(r, before, &change->u.node, event->time_us);
 }
 
 static void record_spans(struct runner *r, const struct core *core, usec_t now_us)
@@ -173,6 +187,7 @@ static void watch_step(void *ctx, const struct core *after, const struct event *
 {
     struct runner *r = ctx;
     struct err err = {0};
+    int rc;
 
     r->result->steps++;
     if (event->kind == EVENT_PLAN)
@@ -183,8 +198,11 @@ static void watch_step(void *ctx, const struct core *after, const struct event *
         record_spans(r, after, event->time_us);
     if (r->options->checks == SIM_CHECK_NONE)
         return;
-    if (core_check(after, &err) < 0 || world_check(r->world, after, &err) < 0)
-        set_broken(r, &err);
+    rc = core_check(after, &err);
+    if (rc == 0)
+        rc = world_check(r->world, after, &err);
+    if (rc < 0)
+        set_broken(r, rc, &err);
 }
 
 static struct engine *new_engine(struct runner *r)
@@ -326,17 +344,21 @@ static void daemon_dies(struct runner *r, usec_t back_us)
 static void rebuild(struct runner *r)
 {
     struct err err = {0};
+    int rc;
 
     r->engine = new_engine(r);
     if (!r->engine)
         return;
-    if (memstore_load(r->store, r->engine, &err) < 0) {
-        set_broken(r, &err);
+    rc = memstore_load(r->store, r->engine, &err);
+    if (rc < 0) {
+        set_broken(r, rc, &err);
+        engine_free(r->engine);
+        r->engine = NULL;
         return;
     }
     if (r->dead_digest != 0 && digest_now(r) != r->dead_digest) {
-        (void)err_set(&err, E_CORRUPT, "the state changed over a restart of the daemon");
-        set_broken(r, &err);
+        rc = err_set(&err, E_CORRUPT, "the state changed over a restart of the daemon");
+        set_broken(r, rc, &err);
     }
     engine_begin(r->engine);
 }
@@ -463,15 +485,16 @@ static void run_moment(struct runner *r)
         run_script(r);
         if (r->engine)
             r->wake_us = engine_run(r->engine, r->now_us);
-        if (r->engine)
-            memstore_run(r->store, r->engine);
+        if (r->engine && memstore_run(r->store, r->engine))
+            r->wake_us = i64_min(r->wake_us, r->now_us);
         if (r->wake_us < 0)
             break_nomem(r);
     } while (r->broken.code == 0 && next_moment(r) <= r->now_us && ++rounds < ROUNDS_MAX);
     if (rounds == ROUNDS_MAX) {
-        (void)err_set(&err, E_CORRUPT, "time stands still: %d rounds at one moment",
-                      ROUNDS_MAX);
-        set_broken(r, &err);
+        set_broken(r,
+                   err_set(&err, E_CORRUPT, "time stands still: %d rounds at one moment",
+                           ROUNDS_MAX),
+                   &err);
     }
 }
 
@@ -541,7 +564,8 @@ static int prepare(struct runner *r)
     r->store = memstore_new(r->scn->delays.commit_us,
                             wants_rows(r) ? MEMSTORE_KEEP : MEMSTORE_FORGET);
     result->jobs = mem_new(r->scn->n_jobs, sizeof *result->jobs);
-    if (!r->world || !r->store || !result->jobs)
+    result->nodes = mem_new(r->scn->n_nodes, sizeof *result->nodes);
+    if (!r->world || !r->store || !result->jobs || !result->nodes)
         return E_NOMEM;
     result->n_jobs = r->scn->n_jobs;
     for (size_t i = 0; i < r->scn->n_jobs; i++) {

@@ -44,11 +44,20 @@ struct sim_job {
     char reason[REASON_MAX_BYTES];
 };
 
+/* A node as the core numbered it. */
+struct sim_node {
+    int32_t index; /* in the scenario */
+    int32_t first; /* its first device */
+    int32_t devices;
+};
+
 struct sim_result {
     struct buf story;
     struct spans spans;   /* moments on the core's clock: minus SIM_ZERO_US */
     struct sim_job *jobs; /* one for each job of the scenario */
     size_t n_jobs;
+    struct sim_node *nodes; /* those that came, by first device */
+    size_t n_nodes;
     size_t n_unfinished; /* accepted, and in no final state at the end */
     size_t n_refused;
     usec_t end_us; /* when nothing was left to happen, or `until` */

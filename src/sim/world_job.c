@@ -17,11 +17,12 @@
 #include "base/mem.h"
 #include "core/perf/row.h"
 
-#define FIRST_PERF_US      (10 * USEC_PER_SEC)
-#define SAVE_DEFAULT_US    (10 * USEC_PER_MIN)
-#define RECONNECT_US       USEC_PER_SEC
-#define BATCHLESS_PER_RANK 64 /* a job that states no batch: samples per rank and step   \
-                               */
+#define FIRST_PERF_US   (10 * USEC_PER_SEC)
+#define SAVE_DEFAULT_US (10 * USEC_PER_MIN)
+#define RECONNECT_US    USEC_PER_SEC
+#define BATCHLESS_PER_RANK                                                               \
+    64 /* a job that states no batch: samples per rank and step                          \
+        */
 
 double world_rate(const struct scn_job *job, const struct job_plan *plan, int32_t nodes)
 {

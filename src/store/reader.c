@@ -26,6 +26,7 @@ struct store_reader {
     sqlite3_stmt *snapshot;
     sqlite3_stmt *facts;
     sqlite3_stmt *ended;
+    sqlite3_stmt *ended_after;
     int64_t seq; /* of the row that was read last */
     bool is_walking;
 };
@@ -67,6 +68,11 @@ static int prepare_all(struct store_reader *r, struct err *err)
                          "SELECT id, seq, job, kind, json FROM fact WHERE kind = 'end' "
                          "AND id < ?1 ORDER BY id DESC LIMIT ?2",
                          &r->ended, err);
+    if (rc == 0)
+        rc = sql_prepare(r->db,
+                         "SELECT id, seq, job, kind, json FROM fact WHERE kind = 'end' "
+                         "AND job > ?1 ORDER BY job LIMIT ?2",
+                         &r->ended_after, err);
     return rc;
 }
 
@@ -101,6 +107,7 @@ void store_reader_free(struct store_reader *r)
     (void)sqlite3_finalize(r->snapshot);
     (void)sqlite3_finalize(r->facts);
     (void)sqlite3_finalize(r->ended);
+    (void)sqlite3_finalize(r->ended_after);
     (void)sqlite3_close(r->db);
     mem_free(r);
 }
@@ -253,4 +260,13 @@ int store_reader_ended(struct store_reader *r, const struct store_page *page,
     (void)sqlite3_bind_int64(r->ended, 1, before_id);
     (void)sqlite3_bind_int(r->ended, 2, limit_of(page));
     return walk(r, r->ended, fn, arg, err);
+}
+
+int store_reader_ended_after(struct store_reader *r, uint32_t after_job, int32_t limit,
+                             store_fact_fn fn, void *arg, struct err *err)
+{
+    (void)sqlite3_bind_int64(r->ended_after, 1, after_job);
+    (void)sqlite3_bind_int(r->ended_after, 2,
+                           i32_min(i32_max(limit, 0), STORE_PAGE_MAX));
+    return walk(r, r->ended_after, fn, arg, err);
 }

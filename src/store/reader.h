@@ -64,6 +64,10 @@ int store_reader_facts(struct store_reader *reader, uint32_t job,
 int store_reader_ended(struct store_reader *reader, const struct store_page *page,
                        store_fact_fn fn, void *arg, struct err *err);
 
+/* The same with job > after_job, ascending by job. */
+int store_reader_ended_after(struct store_reader *reader, uint32_t after_job,
+                             int32_t limit, store_fact_fn fn, void *arg, struct err *err);
+
 /* "job", "history", "end": as in the table and in the API. */
 const char *store_fact_kind_name(enum engine_fact_kind kind);
 

@@ -30,6 +30,7 @@ static const char *const migrations[] = {
     "  kind TEXT NOT NULL, json TEXT NOT NULL);"
     "CREATE INDEX fact_job ON fact(job);"
     "CREATE INDEX fact_end ON fact(kind) WHERE kind = 'end';"
+    "CREATE INDEX fact_end_job ON fact(job) WHERE kind = 'end';"
     "INSERT INTO meta VALUES('format', '1');"
     "INSERT INTO meta VALUES('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));",
 };

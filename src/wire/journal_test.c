@@ -72,7 +72,9 @@ static const char changes_text[] =
     "\"next\":{\"generation\":2,\"size\":2},\"phase\":\"exit\",\"plan\":{"
     "\"accumulation\":1,\"generation\":1,\"global_batch\":64,\"micro_batch\":16,"
     "\"size\":4},\"reason\":\"4 to 2\",\"stalls\":{\"restart_us\":9},"
-    "\"state\":\"stopping\"}}]";
+    "\"state\":\"stopping\"}},"
+    "{\"kind\":\"profile\",\"profile\":{\"family\":\"cnn\",\"model\":{\"source\":"
+    "\"measured\"},\"uid\":7,\"updated_us\":3}}]";
 
 static char *text_of_event(const struct event *event)
 {

@@ -242,6 +242,16 @@ static const struct field perf_model_fields[] = {
 };
 const struct record_type record_model = {TABLE(perf_model)};
 
+static const struct field profile_fields[] = {
+    {CHARS(profile, device_type)},
+    {CHARS(profile, family), .flags = FIELD_KEEP},
+    {SCALAR(profile, is_removed)},
+    {RECORD(profile, model, model)},
+    {SCALAR(profile, uid), .flags = FIELD_KEEP},
+    {SCALAR(profile, updated_us)},
+};
+const struct record_type record_profile = {TABLE(profile)};
+
 /* Which kinds of event use which field: event.h, as masks. */
 enum {
     FROM_SHIM = BIT(EVENT_STARTED) | BIT(EVENT_SAVED) | BIT(EVENT_SAVE_FAILED) |
@@ -264,7 +274,7 @@ static const struct field event_fields[] = {
      .kinds = BIT(EVENT_NODE_UP) | BIT(EVENT_NODE_LOST) | BIT(EVENT_EXIT)},
     {SCALAR(event, rate_milli), .kinds = BIT(EVENT_PERF)},
     {SCALAR(event, samples),
-     .kinds = BIT(EVENT_SAVED) | BIT(EVENT_EXIT) | BIT(EVENT_PERF)},
+     .kinds = BIT(EVENT_SAVED) | BIT(EVENT_EXIT) | BIT(EVENT_PERF) | BIT(EVENT_ADOPTED)},
     {POINTER(event, spec, spec), .flags = FIELD_NEED,
      .kinds = BIT(EVENT_SUBMIT) | BIT(EVENT_UPDATE)},
     {CHARS(event, text), .kinds = FROM_PEOPLE | BIT(EVENT_SAVE_FAILED) | BIT(EVENT_EXIT)},
@@ -286,6 +296,8 @@ static const struct field change_fields[] = {
      .kinds = BIT(CHANGE_MODEL)},
     {RECORD_AS("node", change, u.node, node), .flags = FIELD_NEED,
      .kinds = BIT(CHANGE_NODE)},
+    {POINTER_AS("profile", change, u.profile, profile), .flags = FIELD_NEED,
+     .kinds = BIT(CHANGE_PROFILE)},
     {RECORD_AS("run", change, u.run, run), .flags = FIELD_NEED, .kinds = BIT(CHANGE_RUN)},
     {POINTER_AS("spec", change, u.spec, spec), .flags = FIELD_NEED,
      .kinds = BIT(CHANGE_SPEC)},

@@ -18,6 +18,7 @@ extern const struct record_type record_hold;
 extern const struct record_type record_globals;
 extern const struct record_type record_config;
 extern const struct record_type record_model;
+extern const struct record_type record_profile;
 extern const struct record_type record_event;
 extern const struct record_type record_change;
 

@@ -20,10 +20,12 @@ static const struct {
     const char *name;
     const struct record_type *type;
 } types[] = {
-    {"size_set", &record_size_set}, {"spec", &record_spec},     {"plan", &record_plan},
-    {"run", &record_run},           {"node", &record_node},     {"hold", &record_hold},
-    {"globals", &record_globals},   {"config", &record_config}, {"model", &record_model},
-    {"event", &record_event},       {"change", &record_change},
+    {"size_set", &record_size_set}, {"spec", &record_spec},
+    {"plan", &record_plan},         {"run", &record_run},
+    {"node", &record_node},         {"hold", &record_hold},
+    {"globals", &record_globals},   {"config", &record_config},
+    {"model", &record_model},       {"event", &record_event},
+    {"change", &record_change},     {"profile", &record_profile},
 };
 
 /* Tables of tables are looked at too. */

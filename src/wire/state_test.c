@@ -13,7 +13,7 @@
 #include "support/record_random.h"
 #include "support/rig.h"
 
-#define STEPS 600
+#define STEPS 1500
 
 static uint64_t digest_of(const struct core *core)
 {

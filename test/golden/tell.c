@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tell.c - runs one scenario and prints its story: the tool behind the story tests.
  *
- *     tell [--table] [--digest] [--rebuild N] STORY.scn
+ *     tell [--table] [--digest] [--svg] [--rebuild N] STORY.scn
  *
+ * --svg prints the timeline instead of the story.
  * Exit 0: it ran. 1: an invariant broke (the story goes up to there). 2: the scenario
  * cannot be read. */
 #include <stdio.h>
@@ -10,11 +11,13 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "report/run.h"
 #include "sim/sim.h"
 
 struct choice {
     bool has_table;
     bool has_digest;
+    bool has_svg;
     long rebuild_every;
     const char *path;
 };
@@ -28,6 +31,8 @@ static bool read_choice(int argc, char **argv, struct choice *c)
             c->has_table = true;
         } else if (strcmp(argv[i], "--digest") == 0) {
             c->has_digest = true;
+        } else if (strcmp(argv[i], "--svg") == 0) {
+            c->has_svg = true;
         } else if (strcmp(argv[i], "--rebuild") == 0 && i + 1 < argc) {
             c->rebuild_every = strtol(argv[++i], &end, 10);
             if (*end || c->rebuild_every < 1)
@@ -58,7 +63,8 @@ static bool read_file(const char *path, struct buf *text)
 
 static int tell(const struct scenario *scn, const struct choice *c)
 {
-    const struct sim_options options = {.wants_story = true,
+    const struct sim_options options = {.wants_story = !c->has_svg,
+                                        .wants_spans = c->has_svg,
                                         .rebuild_every = c->rebuild_every};
     struct sim_result result;
     struct err err = {0};
@@ -76,6 +82,9 @@ static int tell(const struct scenario *scn, const struct choice *c)
     sim_table(scn, &result, &table);
     if (c->has_table)
         (void)fputs(table.text, stdout);
+    buf_clear(&table);
+    if (c->has_svg && run_svg(scn, &result, c->path, &table) == 0)
+        (void)fputs(table.text, stdout);
     if (c->has_digest)
         (void)printf("digest: %016llx\n", (unsigned long long)result.digest);
     buf_release(&table);
@@ -92,7 +101,8 @@ int main(int argc, char **argv)
     int rc = 2;
 
     if (!read_choice(argc, argv, &choice)) {
-        (void)fputs("usage: tell [--table] [--digest] [--rebuild N] STORY.scn\n", stderr);
+        (void)fputs("usage: tell [--table] [--digest] [--svg] [--rebuild N] STORY.scn\n",
+                    stderr);
         return 2;
     }
     buf_init(&text, SCN_TEXT_MAX + 1);

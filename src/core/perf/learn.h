@@ -13,10 +13,11 @@
 
 #include "core/perf/model.h"
 
-#define LEARN_CHANGE_PPM   50000  /* less than 5 % of difference is not worth an event */
-#define LEARN_DISTRUST_PPM 250000 /* a stored profile that is off by more is set aside   \
-                                   */
-#define LEARN_VALID_STEPS 20      /* this many values make such a verdict */
+#define LEARN_CHANGE_PPM 50000 /* less than 5 % of difference is not worth an event */
+#define LEARN_DISTRUST_PPM                                                               \
+    250000                   /* a stored profile that is off by more is set aside        \
+                              */
+#define LEARN_VALID_STEPS 20 /* this many values make such a verdict */
 
 enum learn_kind {
     LEARN_MICRO, /* one micro-batch of `micro_batch` samples took time_ns */

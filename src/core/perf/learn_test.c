@@ -12,8 +12,11 @@
 
 static struct learn_observation micro(int32_t m, int64_t time_ns, int32_t count)
 {
-    return (struct learn_observation){
-        .kind = LEARN_MICRO, .size = 1, .micro_batch = m, .time_ns = time_ns, .count = count};
+    return (struct learn_observation){.kind = LEARN_MICRO,
+                                      .size = 1,
+                                      .micro_batch = m,
+                                      .time_ns = time_ns,
+                                      .count = count};
 }
 
 static void the_first_measurement_replaces_the_prior(void **state)

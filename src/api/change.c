@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* change.c - requests that change something: submit, update, cancel, pause, resume.
+ *
+ * Each posts one event and is answered when the engine answers. What a repeated request
+ * finds done already is a success, so that a client may repeat what it got no answer to.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/jobs.h"
+#include "base/mem.h"
+#include "core/policy/policy.h"
+#include "wire/answer.h"
+#include "wire/submit.h"
+
+#define WARNINGS_MAX 4096
+
+/* --- Warnings. -------------------------------------------------------------------- */
+
+/* What the policy in force and this backend make of the spec, one sentence a line. */
+static char *warnings_for(const struct config *config, const struct job_spec *spec)
+{
+    const struct policy *policy = policy_find(config->policy);
+    struct buf text;
+    char *taken;
+
+    buf_init(&text, WARNINGS_MAX);
+    if (policy && policy->batch != ROW_BATCH_JOINT && spec->batch_min != spec->batch_max)
+        buf_printf(&text, "batch: policy %s trains with one batch of the range\n",
+                   policy->name);
+    if (policy && policy->is_rigid && spec->sizes.min != spec->sizes.max)
+        buf_printf(&text, "gpus: policy %s never resizes a job\n", policy->name);
+    if (spec->mem_bytes_per_device > 0)
+        buf_puts(&text, "mem: the local backend does not enforce it\n");
+    if (spec->level == JOB_RIGID && spec->lr_rule != JOB_LR_NONE)
+        buf_puts(&text, "lr-rule: a rigid job is not told of it; it has no plan to "
+                        "follow\n");
+    taken = buf_take(&text);
+    buf_release(&text);
+    return taken;
+}
+
+static void answer_with_warnings(struct request *r, unsigned status)
+{
+    struct buf text;
+
+    buf_init(&text, ANSWER_MAX);
+    answer_accepted(r->match.job, r->warnings ? r->warnings : "", &text);
+    request_json(r, status, &text);
+}
+
+/* --- Submit. ---------------------------------------------------------------------- */
+
+/* Jobs are their submitter's. A daemon that is not root's can run them as its own user
+ * only; then root's are that user's too. */
+static void set_owner(struct job_spec *spec, const struct socket_peer *peer)
+{
+    bool can_become = geteuid() == 0;
+
+    spec->uid = can_become ? peer->uid : geteuid();
+    spec->gid = can_become ? peer->gid : getegid();
+}
+
+static void on_submitted(void *arg, int rc, const struct err *err, uint32_t job)
+{
+    struct request *r = arg;
+
+    if (rc < 0) {
+        request_fail(r, err);
+        return;
+    }
+    r->match.job = job;
+    answer_with_warnings(r, 201);
+}
+
+void handle_submit(struct request *r)
+{
+    struct submit *submit = mem_new(1, sizeof(*submit));
+    struct event event = {.kind = EVENT_SUBMIT};
+    struct err err = {0};
+    int rc = submit ? 0 : err_set(&err, E_NOMEM, "out of memory");
+
+    if (rc == 0) {
+        submit_init(submit);
+        rc = submit_decode(r->body.text, r->body.len, submit, &err);
+    }
+    if (rc < 0) {
+        mem_free(submit);
+        request_fail(r, &err);
+        return;
+    }
+    set_owner(&submit->spec, &r->peer);
+    event.spec = &submit->spec;
+    event.model = submit->has_model ? &submit->model : NULL;
+    r->warnings = warnings_for(core_config(engine_core(r->api->engine)), &submit->spec);
+    request_post(r, &event, on_submitted);
+    submit_release(submit);
+    mem_free(submit);
+}
+
+/* --- Jobs of the path. ------------------------------------------------------------ */
+
+static bool may_change(const struct request *r, const struct job_spec *spec)
+{
+    return r->peer.uid == 0 || r->peer.uid == geteuid() || r->peer.uid == spec->uid;
+}
+
+/* The live job of the path, or NULL and the request is answered. */
+static const struct job *wanted_job(struct request *r)
+{
+    const struct job *job = core_find_job(engine_core(r->api->engine), r->match.job);
+    struct past_job past;
+    struct err err = {0};
+
+    if (job && may_change(r, &job->spec))
+        return job;
+    if (job) {
+        (void)err_field(&err, E_DENIED, "id", "%u is a job of user %u", r->match.job,
+                        job->spec.uid);
+    } else if (past_find(r->api->past, r->match.job, &past, &err) == 0) {
+        (void)err_field(&err, E_STATE, "id", "%u has ended already: it is %s",
+                        r->match.job, job_state_name(past.run.state));
+        past_job_release(&past);
+    }
+    request_fail(r, &err);
+    return NULL;
+}
+
+static void on_updated(void *arg, int rc, const struct err *err, uint32_t job)
+{
+    struct request *r = arg;
+
+    (void)job;
+    if (rc < 0)
+        request_fail(r, err);
+    else
+        answer_with_warnings(r, 200);
+}
+
+void handle_update(struct request *r)
+{
+    const struct job *job = wanted_job(r);
+    struct event event = {.kind = EVENT_UPDATE, .job = r->match.job};
+    struct job_spec spec = {0};
+    struct err err = {0};
+    int rc;
+
+    if (!job)
+        return;
+    rc = job_spec_copy(&spec, &job->spec);
+    if (rc < 0)
+        (void)err_set(&err, rc, "out of memory");
+    if (rc == 0)
+        rc = submit_decode_update(r->body.text, r->body.len, &spec, &err);
+    if (rc < 0) {
+        request_fail(r, &err);
+    } else {
+        event.spec = &spec;
+        r->warnings = warnings_for(core_config(engine_core(r->api->engine)), &spec);
+        request_post(r, &event, on_updated);
+    }
+    job_spec_release(&spec);
+}
+
+/* --- Cancel, pause, resume. ------------------------------------------------------- */
+
+static enum job_state goal_of(enum route route)
+{
+    if (route == ROUTE_CANCEL)
+        return JOB_CANCELLED;
+    return route == ROUTE_PAUSE ? JOB_PAUSED : JOB_QUEUED;
+}
+
+static enum event_kind event_of(enum route route)
+{
+    if (route == ROUTE_CANCEL)
+        return EVENT_CANCEL;
+    return route == ROUTE_PAUSE ? EVENT_PAUSE : EVENT_RESUME;
+}
+
+static void answer_state(struct request *r)
+{
+    const struct job *job = core_find_job(engine_core(r->api->engine), r->match.job);
+    struct buf text;
+
+    buf_init(&text, ANSWER_MAX);
+    answer_moved(r->match.job, job ? job->run.state : goal_of(r->match.route), &text);
+    request_json(r, 202, &text);
+}
+
+static void poll_action(struct request *r)
+{
+    if (request_is_durable(r))
+        answer_state(r);
+}
+
+static void on_moved(void *arg, int rc, const struct err *err, uint32_t job)
+{
+    struct request *r = arg;
+
+    (void)job;
+    if (rc < 0)
+        request_fail(r, err);
+    else
+        answer_state(r);
+}
+
+/* Whether the request has been carried out, or is being. */
+static bool is_repeated(const struct job_run *run, enum route route)
+{
+    enum job_state goal = goal_of(route);
+
+    if (route == ROUTE_RESUME)
+        return false;
+    return run->state == goal || (run->state == JOB_STOPPING && run->goal == goal);
+}
+
+void handle_action(struct request *r)
+{
+    const struct job *job = wanted_job(r);
+    struct event event = {.kind = event_of(r->match.route), .job = r->match.job};
+
+    if (!job)
+        return;
+    if (is_repeated(&job->run, r->match.route)) {
+        request_park_until_durable(r, poll_action);
+        poll_action(r);
+        return;
+    }
+    if (r->peer.uid != job->spec.uid)
+        (void)snprintf(event.text, sizeof(event.text), "%s by user %u",
+                       r->match.route == ROUTE_CANCEL  ? "cancelled"
+                       : r->match.route == ROUTE_PAUSE ? "paused"
+                                                       : "resumed",
+                       (unsigned)r->peer.uid);
+    request_post(r, &event, on_moved);
+}

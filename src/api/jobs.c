@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs.c - reading jobs: list, one, wait, explain.
+ *
+ * A live job comes from the core, one that has ended from the disk. Between the step that
+ * ends a job and the commit of its row it is in neither; whoever looks for it then waits
+ * for that row. */
+#include <string.h>
+
+#include "api/jobs.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "core/explain.h"
+#include "wire/answer.h"
+
+#define LIST_DEFAULT 1000
+#define LIST_MAX     10000
+#define WAIT_MAX_S   60
+
+/* --- One job. --------------------------------------------------------------------- */
+
+static int32_t queue_place(const struct core *core, const struct job *job)
+{
+    int32_t place = 1;
+
+    if (job->run.state != JOB_QUEUED)
+        return 0;
+    for (size_t i = 0; i < core_n_jobs(core); i++) {
+        const struct job_run *other = &core_job_at(core, i)->run;
+
+        place += other->state == JOB_QUEUED && other->order < job->run.order;
+    }
+    return place;
+}
+
+void jobs_put_live(struct api *api, const struct job *job, const char *history,
+                   struct buf *out)
+{
+    const struct core *core = engine_core(api->engine);
+    struct answer_job a = {.spec = &job->spec,
+                           .run = &job->run,
+                           .model = &job->model,
+                           .cluster = core_cluster(core),
+                           .now_us = clock_now(api->clock),
+                           .queue_place = queue_place(core, job),
+                           .history = history};
+    struct local_live live;
+
+    if (local_get_live(api->local, job->spec.id, &live)) {
+        a.samples_done = live.samples_done;
+        a.rate_milli = live.rate_milli;
+    }
+    answer_job(&a, out);
+}
+
+void jobs_put_past(const struct past_job *job, const char *history, struct buf *out)
+{
+    const struct answer_job a = {
+        .spec = &job->spec, .run = &job->run, .history = history};
+
+    answer_job(&a, out);
+}
+
+static int put_job(struct api *api, uint32_t id, const char *history, struct buf *out,
+                   struct err *err)
+{
+    const struct job *job = core_find_job(engine_core(api->engine), id);
+    struct past_job past;
+    int rc;
+
+    if (job) {
+        jobs_put_live(api, job, history, out);
+        return 0;
+    }
+    rc = past_find(api->past, id, &past, err);
+    if (rc < 0)
+        return rc;
+    jobs_put_past(&past, history, out);
+    past_job_release(&past);
+    return 0;
+}
+
+void jobs_answer(struct request *r, enum jobs_form form)
+{
+    struct api *api = r->api;
+    struct err err = {0};
+    struct buf history;
+    struct buf text;
+    int rc = 0;
+
+    buf_init(&history, ANSWER_MAX);
+    buf_init(&text, ANSWER_MAX);
+    if (form == JOBS_WITH_HISTORY)
+        rc = past_history(api->past, r->match.job, &history, &err);
+    if (rc == 0)
+        rc = put_job(api, r->match.job, form == JOBS_WITH_HISTORY ? history.text : NULL,
+                     &text, &err);
+    buf_release(&history);
+    if (rc == 0) {
+        request_json(r, 200, &text);
+        return;
+    }
+    buf_release(&text);
+    if (rc != E_NOTFOUND || !api_has_undurable(api) || r->seq > 0) {
+        if (err.code == 0)
+            (void)err_set(&err, rc, "out of memory");
+        request_fail(r, &err);
+    }
+}
+
+static void poll_job(struct request *r)
+{
+    if (request_is_durable(r))
+        jobs_answer(r, JOBS_WITH_HISTORY);
+}
+
+void handle_job(struct request *r)
+{
+    jobs_answer(r, JOBS_WITH_HISTORY);
+    if (!request_is_answered(r))
+        request_park_until_durable(r, poll_job);
+}
+
+/* --- Wait. ------------------------------------------------------------------------ */
+
+static void poll_wait(struct request *r)
+{
+    struct api *api = r->api;
+    bool is_live = core_find_job(engine_core(api->engine), r->match.job) != NULL;
+
+    if (is_live && clock_now(api->clock) < r->deadline_us)
+        return;
+    if (!is_live && r->seq == 0 && api_has_undurable(api)) {
+        r->seq = engine_seq(api->engine);
+        r->deadline_us = USEC_NEVER;
+        return;
+    }
+    if (r->seq == 0 || request_is_durable(r))
+        jobs_answer(r, JOBS_WITHOUT_HISTORY);
+}
+
+void handle_wait(struct request *r)
+{
+    int64_t seconds = 30;
+    struct err err = {0};
+
+    if (request_number(r, "timeout_s", 0, WAIT_MAX_S, &seconds, &err) < 0) {
+        request_fail(r, &err);
+        return;
+    }
+    request_park(r, poll_wait, clock_now(r->api->clock) + seconds * USEC_PER_SEC);
+    poll_wait(r);
+}
+
+/* --- Explain. --------------------------------------------------------------------- */
+
+void handle_explain(struct request *r)
+{
+    struct api *api = r->api;
+    struct explain *x = mem_new(1, sizeof(*x));
+    struct err err = {0};
+    struct past_job past;
+    struct buf text;
+    int rc = E_NOMEM;
+
+    if (x)
+        rc = explain_job(engine_core(api->engine), r->match.job, clock_now(api->clock), x,
+                         &err);
+    if (rc == 0) {
+        buf_init(&text, ANSWER_MAX);
+        answer_explain(x, &text);
+        request_json(r, 200, &text);
+    } else {
+        if (rc == E_NOTFOUND && past_find(api->past, r->match.job, &past, &err) == 0) {
+            (void)err_field(&err, E_STATE, "id", "%u has ended: it is %s, %s",
+                            r->match.job, job_state_name(past.run.state),
+                            past.run.reason);
+            past_job_release(&past);
+        }
+        if (err.code == 0)
+            (void)err_set(&err, rc, "out of memory");
+        request_fail(r, &err);
+    }
+    mem_free(x);
+}
+
+/* --- List. ------------------------------------------------------------------------ */
+
+struct list {
+    struct api *api;
+    struct buf text;
+    unsigned states; /* one bit each */
+    uint32_t after;
+    int64_t limit;
+    int64_t n;
+    uint32_t last;  /* id of the last one that was put */
+    bool has_more;  /* and there was one behind it */
+    size_t next_at; /* index in the core of the next live job */
+};
+
+/* Makes room for one more job; false when the page is full. */
+static bool list_begin(struct list *list, uint32_t id)
+{
+    if (list->n >= list->limit) {
+        list->has_more = true;
+        return false;
+    }
+    if (list->n > 0)
+        buf_putc(&list->text, ',');
+    list->n++;
+    list->last = id;
+    return true;
+}
+
+/* Live jobs with ids below `before`. */
+static void list_live(struct list *list, uint32_t before)
+{
+    const struct core *core = engine_core(list->api->engine);
+
+    for (; list->next_at < core_n_jobs(core) && !list->has_more; list->next_at++) {
+        const struct job *job = core_job_at(core, list->next_at);
+
+        if (job->spec.id >= before)
+            return;
+        if (job->spec.id <= list->after || !(list->states & BIT(job->run.state)))
+            continue;
+        if (list_begin(list, job->spec.id))
+            jobs_put_live(list->api, job, NULL, &list->text);
+    }
+}
+
+static int list_past(void *arg, const struct past_job *job)
+{
+    struct list *list = arg;
+
+    list_live(list, job->spec.id);
+    if (list->has_more)
+        return 1;
+    if (!(list->states & BIT(job->run.state)))
+        return 0;
+    if (!list_begin(list, job->spec.id))
+        return 1;
+    jobs_put_past(job, NULL, &list->text);
+    return 0;
+}
+
+static unsigned final_states(void)
+{
+    unsigned states = 0;
+
+    for (int s = 0; s < JOB_STATE_MAX; s++)
+        states |= job_state_is_final((enum job_state)s) ? BIT((unsigned)s) : 0;
+    return states;
+}
+
+/* "running,queued" as bits. */
+static int parse_states(const char *words, unsigned *ret, struct err *err)
+{
+    *ret = 0;
+    while (*words) {
+        size_t n = strcspn(words, ",");
+        unsigned before = *ret;
+
+        for (unsigned s = 0; s < JOB_STATE_MAX; s++) {
+            const char *name = job_state_name((enum job_state)s);
+
+            if (strlen(name) == n && strncmp(name, words, n) == 0)
+                *ret |= BIT(s);
+        }
+        if (*ret == before && n > 0)
+            return err_field(err, E_INVALID, "state", "%.*s is no state of a job",
+                             (int)i64_min((int64_t)n, 40), words);
+        words += words[n] ? n + 1 : n;
+    }
+    return *ret ? 0 : err_field(err, E_INVALID, "state", "names no state");
+}
+
+static int read_list(struct request *r, struct list *list, struct err *err)
+{
+    const char *words = request_word(r, "state");
+    int64_t all = 0;
+    int64_t after = 0;
+    int rc = request_number(r, "all", 0, 1, &all, err);
+
+    if (rc == 0)
+        rc = request_number(r, "after", 0, UINT32_MAX, &after, err);
+    if (rc == 0)
+        rc = request_number(r, "limit", 1, LIST_MAX, &list->limit, err);
+    list->after = (uint32_t)after;
+    list->states = (BIT(JOB_STATE_MAX) - 1) & ~(all ? 0u : final_states());
+    if (rc == 0 && words)
+        rc = parse_states(words, &list->states, err);
+    return rc;
+}
+
+static void answer_list(struct request *r)
+{
+    struct list list = {.api = r->api, .limit = LIST_DEFAULT};
+    struct err err = {0};
+    int rc;
+
+    buf_init(&list.text, ANSWER_MAX);
+    buf_puts(&list.text, "{\"jobs\":[");
+    rc = read_list(r, &list, &err);
+    if (rc == 0 && (list.states & final_states()))
+        rc = past_walk(r->api->past, list.after, list_past, &list, &err);
+    if (rc < 0) {
+        buf_release(&list.text);
+        request_fail(r, &err);
+        return;
+    }
+    list_live(&list, UINT32_MAX);
+    buf_printf(&list.text, "],\"next\":%u}", list.has_more ? list.last : 0);
+    request_json(r, 200, &list.text);
+}
+
+static void poll_list(struct request *r)
+{
+    struct store_progress progress;
+
+    store_get_progress(r->api->store, &progress);
+    if (progress.durable_seq >= r->seq || progress.is_failing)
+        answer_list(r);
+}
+
+void handle_list(struct request *r)
+{
+    if (!request_word(r, "all") && !request_word(r, "state")) {
+        answer_list(r);
+        return;
+    }
+    request_park_until_durable(r, poll_list); /* no job is between core and disk then */
+    poll_list(r);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs.h - telling of jobs; inside api/ alone. */
+#ifndef API_JOBS_H
+#define API_JOBS_H
+
+#include "api/past.h"
+#include "api/request.h"
+
+enum jobs_form { JOBS_WITHOUT_HISTORY, JOBS_WITH_HISTORY };
+
+/* Answers with the job of the path. Leaves the request unanswered when the job may be
+ * between core and disk and the request has not waited for that yet (seq 0). */
+void jobs_answer(struct request *r, enum jobs_form form);
+
+/* history: a JSON array, or NULL. */
+void jobs_put_live(struct api *api, const struct job *job, const char *history,
+                   struct buf *out);
+void jobs_put_past(const struct past_job *job, const char *history, struct buf *out);
+
+#endif

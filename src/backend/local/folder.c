@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* folder.c - see folder.h.
+ *
+ * The lock decides between daemon and shim. A shim keeps it for its life; the kernel
+ * drops it when the shim is gone. We take it only for an instant, to look or to write an
+ * end; a shim that begins in that instant says "already-running", leaves, and is started
+ * again by the next look. Files become valid by rename. An order is written before the
+ * folder becomes the user's, so nobody else can have chosen it. */
+#include "backend/local/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_BYTES 24
+
+static int fail(struct err *err, const char *what, const char *name)
+{
+    int rc = E_IO;
+
+    if (errno == ENOENT || errno == ENOTDIR)
+        rc = E_NOTFOUND;
+    else if (errno == EACCES || errno == EPERM)
+        rc = E_DENIED;
+    return err_set(err, rc, "cannot %s %s: %s", what, name, strerror(errno));
+}
+
+const char *folder_path(uint32_t job, uint32_t incarnation, char text[FOLDER_PATH_BYTES])
+{
+    (void)snprintf(text, FOLDER_PATH_BYTES, "jobs/%u/%u", job, incarnation);
+    return text;
+}
+
+static int open_dir_at(int dir_fd, const char *name, int *ret_fd, struct err *err)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return fail(err, "open", name);
+    *ret_fd = fd;
+    return 0;
+}
+
+static int make_dir_at(int dir_fd, const char *name, int *ret_fd, struct err *err)
+{
+    if (mkdirat(dir_fd, name, 0700) < 0 && errno != EEXIST)
+        return fail(err, "make", name);
+    return open_dir_at(dir_fd, name, ret_fd, err);
+}
+
+int folder_open_jobs(const char *state_dir, int *ret_fd, struct err *err)
+{
+    int dir_fd = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc;
+
+    if (dir_fd < 0)
+        return fail(err, "open", state_dir);
+    rc = make_dir_at(dir_fd, "jobs", ret_fd, err);
+    (void)close(dir_fd);
+    return rc;
+}
+
+static int write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, bytes, n);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return -1;
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+/* Whole as it was, or whole as it is. */
+static int write_file(int dir_fd, const char *name, const struct buf *text,
+                      struct err *err)
+{
+    char temporary[NAME_BYTES];
+    int rc = buf_error(text);
+    int fd;
+
+    if (rc < 0)
+        return err_set(err, rc, "%s cannot be written: %s", name, err_name(rc));
+    (void)snprintf(temporary, sizeof(temporary), ".%s.new", name);
+    (void)unlinkat(dir_fd, temporary, 0);
+    fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                0600);
+    if (fd < 0)
+        return fail(err, "make", temporary);
+    if (write_all(fd, text->text, text->len) < 0 || fsync(fd) < 0)
+        rc = fail(err, "write", name);
+    if (close(fd) < 0 && rc == 0)
+        rc = fail(err, "write", name);
+    if (rc == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
+        rc = fail(err, "write", name);
+    if (rc == 0 && fsync(dir_fd) < 0)
+        rc = fail(err, "write", name);
+    if (rc < 0)
+        (void)unlinkat(dir_fd, temporary, 0);
+    return rc;
+}
+
+static int read_file(int dir_fd, const char *name, struct buf *out, struct err *err)
+{
+    char chunk[4096];
+    struct stat st;
+    ssize_t n = 0;
+    int rc = 0;
+    int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0)
+        return fail(err, "open", name);
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        rc = err_set(err, E_CORRUPT, "%s is not a file", name);
+    while (rc == 0 && (n = read(fd, chunk, sizeof(chunk))) > 0) {
+        buf_add(out, chunk, (size_t)n);
+        rc = buf_error(out);
+    }
+    if (n < 0)
+        rc = fail(err, "read", name);
+    (void)close(fd);
+    return rc;
+}
+
+/* --- Making. ---------------------------------------------------------------------- */
+
+static bool is_root(void)
+{
+    return geteuid() == 0;
+}
+
+static int give_away(int fd, const struct order *order, const char *name, struct err *err)
+{
+    if (is_root() && fchown(fd, order->uid, order->gid) < 0)
+        return fail(err, "give away", name);
+    return 0;
+}
+
+static int write_order(int dir_fd, const struct order *order, struct err *err)
+{
+    struct buf text;
+    int rc;
+    int fd;
+
+    buf_init(&text, ORDER_TEXT_MAX);
+    order_encode(order, &text);
+    rc = write_file(dir_fd, ORDER_FILE, &text, err);
+    buf_release(&text);
+    if (rc < 0)
+        return rc;
+    fd = openat(dir_fd, ORDER_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return fail(err, "open", ORDER_FILE);
+    rc = give_away(fd, order, ORDER_FILE, err);
+    (void)close(fd);
+    return rc;
+}
+
+/* The job's own directory of checkpoints, shared by its incarnations. */
+static int make_checkpoints(int job_fd, const struct order *order, struct err *err)
+{
+    int fd = -1;
+    int rc = make_dir_at(job_fd, "checkpoints", &fd, err);
+
+    if (rc == 0) {
+        rc = give_away(fd, order, "checkpoints", err);
+        (void)close(fd);
+    }
+    return rc;
+}
+
+static int make_incarnation(int job_fd, const struct order *order, struct err *err)
+{
+    char name[NAME_BYTES];
+    int fd = -1;
+    int rc;
+
+    (void)snprintf(name, sizeof(name), "%u", order->incarnation);
+    rc = make_dir_at(job_fd, name, &fd, err);
+    if (rc < 0)
+        return rc;
+    rc = write_order(fd, order, err);
+    if (rc == 0)
+        rc = give_away(fd, order, name, err);
+    if (rc == 0 && fsync(job_fd) < 0)
+        rc = fail(err, "write", name);
+    (void)close(fd);
+    return rc;
+}
+
+int folder_make(int jobs_fd, const struct order *order, struct err *err)
+{
+    char name[NAME_BYTES];
+    int job_fd = -1;
+    int rc;
+
+    (void)snprintf(name, sizeof(name), "%u", order->job);
+    rc = make_dir_at(jobs_fd, name, &job_fd, err);
+    if (rc < 0)
+        return rc;
+    /* Users pass through to what is theirs, and list nothing. */
+    if (is_root() && fchmod(job_fd, 0711) < 0)
+        rc = fail(err, "open", name);
+    if (rc == 0)
+        rc = make_checkpoints(job_fd, order, err);
+    if (rc == 0)
+        rc = make_incarnation(job_fd, order, err);
+    if (rc == 0 && fsync(jobs_fd) < 0)
+        rc = fail(err, "write", name);
+    (void)close(job_fd);
+    return rc;
+}
+
+/* --- Looking. --------------------------------------------------------------------- */
+
+int folder_open(int jobs_fd, uint32_t job, uint32_t incarnation, int *ret_fd,
+                struct err *err)
+{
+    char name[NAME_BYTES];
+    int job_fd = -1;
+    int rc;
+
+    (void)snprintf(name, sizeof(name), "%u", job);
+    rc = open_dir_at(jobs_fd, name, &job_fd, err);
+    if (rc < 0)
+        return rc;
+    (void)snprintf(name, sizeof(name), "%u", incarnation);
+    rc = open_dir_at(job_fd, name, ret_fd, err);
+    (void)close(job_fd);
+    return rc;
+}
+
+static bool has_file(int dir_fd, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Takes the lock; E_BUSY when a shim has it. */
+static int take_lock(int dir_fd, int *ret_fd, struct err *err)
+{
+    int rc = 0;
+    int fd = openat(dir_fd, ORDER_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return fail(err, "open", ORDER_LOCK);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        rc = errno == EWOULDBLOCK ? err_set(err, E_BUSY, "a shim holds the lock")
+                                  : fail(err, "lock", ORDER_LOCK);
+    if (rc < 0)
+        (void)close(fd);
+    else
+        *ret_fd = fd;
+    return rc;
+}
+
+/* A lock file that we make must be the shim's to take. */
+static int look_at_lock(int dir_fd, bool *ret_is_held, struct err *err)
+{
+    int fd = -1;
+    int rc;
+
+    *ret_is_held = false;
+    if (!has_file(dir_fd, ORDER_LOCK))
+        return 0;
+    rc = take_lock(dir_fd, &fd, err);
+    if (rc == 0)
+        (void)close(fd);
+    *ret_is_held = rc == E_BUSY;
+    return rc == E_BUSY ? 0 : rc;
+}
+
+static int read_exit(int dir_fd, struct order_exit *ret, struct err *err)
+{
+    struct order_exit record;
+    struct buf text;
+    int rc;
+
+    buf_init(&text, ORDER_TEXT_MAX);
+    rc = read_file(dir_fd, ORDER_EXIT, &text, err);
+    if (rc == 0)
+        rc = order_exit_decode(text.text, text.len, ret ? ret : &record, err);
+    buf_release(&text);
+    return rc;
+}
+
+static int look(int dir_fd, enum folder_sign *ret, struct order_exit *ret_exit,
+                struct err *err)
+{
+    bool is_held;
+    int rc = look_at_lock(dir_fd, &is_held, err);
+
+    if (rc < 0)
+        return rc;
+    if (has_file(dir_fd, ORDER_EXIT)) {
+        *ret = FOLDER_ENDED;
+        return read_exit(dir_fd, ret_exit, err);
+    }
+    if (is_held)
+        *ret = FOLDER_HELD;
+    else if (has_file(dir_fd, ORDER_STARTED))
+        *ret = FOLDER_BROKEN;
+    else
+        *ret = has_file(dir_fd, ORDER_FILE) ? FOLDER_ORDERED : FOLDER_EMPTY;
+    return 0;
+}
+
+int folder_look(int jobs_fd, uint32_t job, uint32_t incarnation, enum folder_sign *ret,
+                struct order_exit *ret_exit, struct err *err)
+{
+    int dir_fd = -1;
+    int rc = folder_open(jobs_fd, job, incarnation, &dir_fd, err);
+
+    if (rc == E_NOTFOUND) {
+        *ret = FOLDER_EMPTY;
+        return 0;
+    }
+    if (rc < 0)
+        return rc;
+    rc = look(dir_fd, ret, ret_exit, err);
+    (void)close(dir_fd);
+    return rc;
+}
+
+int folder_close(int jobs_fd, const struct order_exit *record, struct err *err)
+{
+    struct buf text;
+    int dir_fd = -1;
+    int lock_fd = -1;
+    int rc = folder_open(jobs_fd, record->job, record->incarnation, &dir_fd, err);
+
+    if (rc < 0)
+        return rc;
+    rc = take_lock(dir_fd, &lock_fd, err);
+    if (rc == 0 && !has_file(dir_fd, ORDER_EXIT)) {
+        buf_init(&text, ORDER_TEXT_MAX);
+        order_exit_encode(record, &text);
+        rc = write_file(dir_fd, ORDER_EXIT, &text, err);
+        buf_release(&text);
+    }
+    if (lock_fd >= 0)
+        (void)close(lock_fd);
+    (void)close(dir_fd);
+    return rc;
+}

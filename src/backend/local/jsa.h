@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jsa.h - the job scalability analyser's ear: what shims measure becomes the job's model
+ * (DESIGN 4.1, core/perf/learn.h). */
+#ifndef BACKEND_LOCAL_JSA_H
+#define BACKEND_LOCAL_JSA_H
+
+#include "backend/local/posts.h"
+#include "wire/shim_msg.h"
+
+/* Takes a SHIM_OBSERVE, or the step time of a SHIM_BEAT, of the post's incarnation. Posts
+ * an EVENT_MODEL when the model has changed enough to be worth one. */
+void jsa_take(struct post *post, const struct shim_msg *msg);
+
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* local.c - duties in, folders and shims out.
+ *
+ * Invariants:
+ *   1. elastane-shim is called only for the newest incarnation of a job that the core
+ *      wants, and never while a call of ours has not been answered. Whether a call starts
+ *      anything is decided by the lock in the folder.
+ *   2. "It never ran" is said only after the folder was closed for good under that lock,
+ *      so a shim that an earlier daemon called cannot start afterwards.
+ *   3. An end is posted from what a shim or a folder says, never from silence alone.
+ *   4. No timer runs while there is nobody to wait for.
+ * Where the core gives an incarnation up that still lives (nobody answered for 60 s after
+ * a restart), the shim is refused when it dials, and ends. */
+#include "backend/local/local.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/local/folder.h"
+#include "backend/local/local_state.h"
+#include "base/assert.h"
+#include "base/mem.h"
+
+#define LOOK_SOON_US  (200 * USEC_PER_MSEC) /* a shim has hung up: is it gone? */
+#define LOOK_LATER_US (5 * USEC_PER_SEC)    /* a shim lives and has not dialled */
+
+void local_log(const struct local *l, int priority, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (l->log)
+        l->log(l->arg, priority, text);
+}
+
+int local_post(struct local *l, const struct event *event, engine_answer_fn answer,
+               void *arg)
+{
+    struct event e = *event;
+    int rc;
+
+    e.time_us = clock_now(l->clock);
+    rc = engine_post(l->engine, &e, answer, arg);
+    if (rc == 0 && l->kick)
+        l->kick(l->arg);
+    return rc;
+}
+
+bool local_wants(const struct local *l, uint32_t job, uint32_t incarnation)
+{
+    const struct job *j = core_find_job(engine_core(l->engine), job);
+
+    return j && j->run.incarnation == incarnation &&
+           job_state_holds_devices(j->run.state);
+}
+
+/* --- The patrol: looks that were put off, and shims that have gone silent. --------- */
+
+static usec_t due_us(const struct post *post)
+{
+    if (post->state == POST_ORDERED || post->state == POST_EXPECTED)
+        return post->try_us;
+    if (post->state == POST_CONNECTED)
+        return post->heard_us + SHIM_LOST_US;
+    return USEC_NEVER;
+}
+
+static void set_patrol(struct local *l)
+{
+    usec_t now_us = clock_now(l->clock);
+    usec_t next_us = USEC_NEVER;
+
+    for (size_t i = 0; i < l->posts.n; i++)
+        next_us = i64_min(next_us, due_us(l->posts.items[i]));
+    loop_timer_set(l->patrol,
+                   next_us == USEC_NEVER ? USEC_NEVER : i64_max(0, next_us - now_us));
+}
+
+void local_look_again(struct post *post, enum post_state state, usec_t span_us)
+{
+    struct local *l = post->local;
+
+    post->state = state;
+    post->try_us = clock_now(l->clock) + span_us;
+    set_patrol(l);
+}
+
+/* Connected, but silent: a stopped process, or one that is gone. */
+static void look_at_silent(struct post *post, usec_t now_us)
+{
+    enum folder_sign sign = FOLDER_HELD;
+
+    if (folder_look(post->local->jobs_fd, post->job, post->incarnation, &sign, NULL,
+                    NULL) < 0 ||
+        sign == FOLDER_HELD) {
+        local_log(post->local, LOCAL_WARNING,
+                  "job %u: its shim lives and has said nothing for 10 s", post->job);
+        post->heard_us = now_us;
+        return;
+    }
+    shims_close(post->link);
+    post->link = NULL;
+    local_look(post);
+}
+
+static void on_patrol(void *arg)
+{
+    struct local *l = arg;
+    usec_t now_us = clock_now(l->clock);
+
+    for (size_t i = 0; i < l->posts.n; i++) {
+        struct post *post = l->posts.items[i];
+
+        if (due_us(post) > now_us)
+            continue;
+        if (post->state == POST_CONNECTED)
+            look_at_silent(post, now_us);
+        else
+            local_look(post);
+    }
+    set_patrol(l);
+}
+
+/* --- Looking. --------------------------------------------------------------------- */
+
+static void post_end_again(struct post *post)
+{
+    local_look_again(post, POST_ORDERED, LOOK_LATER_US);
+}
+
+struct end_note {
+    struct local *local;
+    uint32_t job;
+    uint32_t incarnation;
+};
+
+/* The end is durable: the shim may leave. */
+static void on_end_durable(void *arg, int rc, const struct err *err, uint32_t job)
+{
+    struct end_note *note = arg;
+    struct shim_msg msg = {.kind = SHIM_EXIT_ACK};
+    struct shims_link *link = NULL;
+
+    (void)err;
+    (void)job;
+    if (rc == 0)
+        link = shims_find(note->local->shims, note->job, note->incarnation);
+    if (link)
+        shims_send(link, &msg);
+    mem_free(note);
+}
+
+void local_end(struct post *post, const struct order_exit *record)
+{
+    struct local *l = post->local;
+    struct end_note *note = mem_new(1, sizeof(*note));
+    struct event event = {
+        .kind = EVENT_EXIT,
+        .job = post->job,
+        .incarnation = post->incarnation,
+        .cause = record->cause,
+        .exit_code = record->exit_code,
+        .samples = record->samples_done,
+    };
+
+    (void)snprintf(event.node.name, sizeof(event.node.name), "%s", l->ordering.node);
+    (void)snprintf(event.text, sizeof(event.text), "%s", record->text);
+    if (note)
+        *note = (struct end_note){l, post->job, post->incarnation};
+    if (!note || local_post(l, &event, on_end_durable, note) < 0) {
+        mem_free(note);
+        post_end_again(post);
+        return;
+    }
+    post->state = POST_ENDED;
+}
+
+/* Nobody has the incarnation and nobody will. */
+static void close_unstarted(struct post *post)
+{
+    struct local *l = post->local;
+    struct order_exit record = {.job = post->job,
+                                .incarnation = post->incarnation,
+                                .generation = post->duty.plan.generation,
+                                .rank = -1,
+                                .samples_done = -1};
+    struct err err = {0};
+    bool was_stopped = post->duty.kind == DUTY_STOP;
+    int rc;
+
+    record.cause = was_stopped ? JOB_CAUSE_STOPPED : JOB_CAUSE_LOST;
+    (void)snprintf(record.text, sizeof(record.text), "%s",
+                   was_stopped ? "stopped before it was started"
+                               : "no trace of its processes was found");
+    rc = folder_close(l->jobs_fd, &record, &err);
+    if (rc < 0 && rc != E_NOTFOUND) {
+        local_log(l, LOCAL_WARNING, "job %u: %s", post->job, err.text);
+        local_look_again(post, POST_ORDERED, LOOK_SOON_US);
+        return;
+    }
+    local_end(post, &record);
+}
+
+static void look_failed(struct post *post, const struct err *err)
+{
+    local_log(post->local, LOCAL_ERROR, "job %u, incarnation %u: %s", post->job,
+              post->incarnation, err->text);
+    local_look_again(post, POST_ORDERED, LOOK_LATER_US);
+}
+
+void local_look(struct post *post)
+{
+    struct local *l = post->local;
+    enum folder_sign sign = FOLDER_EMPTY;
+    struct order_exit record = {0};
+    struct err err = {0};
+
+    ASSERT(!post->link);
+    if (post->child)
+        return; /* its answer is awaited */
+    if (!local_wants(l, post->job, post->incarnation)) {
+        post->state = POST_ENDED;
+        return;
+    }
+    if (folder_look(l->jobs_fd, post->job, post->incarnation, &sign, &record, &err) < 0) {
+        look_failed(post, &err);
+        return;
+    }
+    switch (sign) {
+    case FOLDER_ENDED:
+        local_end(post, &record);
+        break;
+    case FOLDER_HELD:
+        local_look_again(post, POST_EXPECTED, LOOK_LATER_US);
+        break;
+    case FOLDER_BROKEN: /* the shim ends what is left, and reports */
+        starter_call(post);
+        break;
+    case FOLDER_EMPTY:
+    case FOLDER_ORDERED:
+        if (post->duty.kind == DUTY_START)
+            starter_start(post);
+        else
+            close_unstarted(post);
+        break;
+    }
+}
+
+/* --- The port. -------------------------------------------------------------------- */
+
+static void perform(void *ctx, const struct core *core, const struct job *job,
+                    const struct duty *duty)
+{
+    struct local *l = ctx;
+    struct post *post = posts_get(&l->posts, l, duty->job);
+
+    (void)core;
+    (void)job;
+    if (!post) { /* the duty is lost until the next one, or the next restart */
+        local_log(l, LOCAL_ERROR, "job %u: out of memory", duty->job);
+        return;
+    }
+    if (post->incarnation != duty->incarnation) {
+        loop_child_drop(post->child);
+        *post = (struct post){.local = l,
+                              .job = duty->job,
+                              .incarnation = duty->incarnation,
+                              .live.samples_done = -1};
+    }
+    post->duty = *duty;
+    if (!l->has_begun)
+        return;
+    if (post->state == POST_UNSEEN || post->state == POST_ORDERED)
+        local_look(post);
+    else if (post->state == POST_CONNECTED)
+        talk_tell_duty(post);
+}
+
+static void forget(void *ctx, uint32_t job)
+{
+    struct local *l = ctx;
+
+    posts_remove(&l->posts, job);
+    set_patrol(l);
+}
+
+struct engine_backend_port local_port(struct local *local)
+{
+    return (struct engine_backend_port){
+        .ctx = local, .perform = perform, .forget = forget};
+}
+
+void local_attach(struct local *l, struct engine *engine)
+{
+    l->engine = engine;
+}
+
+void local_begin(struct local *l)
+{
+    l->has_begun = true;
+    for (size_t i = 0; i < l->posts.n; i++)
+        if (l->posts.items[i]->state == POST_UNSEEN)
+            local_look(l->posts.items[i]);
+}
+
+bool local_get_live(const struct local *l, uint32_t job, struct local_live *ret)
+{
+    const struct post *post = posts_find(&l->posts, job);
+
+    if (!post || post->state != POST_CONNECTED)
+        return false;
+    *ret = post->live;
+    return true;
+}
+
+int local_jobs_fd(const struct local *l)
+{
+    return l->jobs_fd;
+}
+
+/* --- Life. ------------------------------------------------------------------------ */
+
+static int open_shims(struct local *l, struct err *err)
+{
+    size_t cap = strlen(l->ordering.state_dir) + sizeof("/shim.sock");
+    char *path = mem_new(cap, 1);
+
+    if (!path)
+        return err_set(err, E_NOMEM, "out of memory");
+    (void)snprintf(path, cap, "%s/shim.sock", l->ordering.state_dir);
+    l->ordering.daemon_socket = path;
+    return shims_open(l->loop, path, &local_talk, l, &l->shims, err);
+}
+
+int local_new(const struct local_options *o, struct local **ret, struct err *err)
+{
+    struct local *l = mem_new(1, sizeof(*l));
+    int rc = 0;
+
+    if (!l)
+        return err_set(err, E_NOMEM, "out of memory");
+    *l = (struct local){.loop = o->loop,
+                        .clock = o->clock,
+                        .jobs_fd = -1,
+                        .kick = o->kick,
+                        .log = o->log,
+                        .arg = o->arg};
+    l->shim = mem_text(o->shim);
+    l->ordering.state_dir = mem_text(o->state_dir);
+    l->ordering.node = mem_text(o->node);
+    l->ordering.pace = o->pace ? mem_text(o->pace) : NULL;
+    l->ordering.devices = o->devices;
+    l->patrol = loop_timer_new(o->loop, on_patrol, l);
+    if (!l->shim || !l->ordering.state_dir || !l->ordering.node || !l->patrol ||
+        (o->pace && !l->ordering.pace))
+        rc = err_set(err, E_NOMEM, "out of memory");
+    if (rc == 0)
+        rc = folder_open_jobs(o->state_dir, &l->jobs_fd, err);
+    if (rc == 0)
+        rc = open_shims(l, err);
+    if (rc < 0) {
+        local_free(l);
+        return rc;
+    }
+    *ret = l;
+    return 0;
+}
+
+static void free_text(const char *text)
+{
+    mem_free((void *)(uintptr_t)text);
+}
+
+void local_free(struct local *l)
+{
+    if (!l)
+        return;
+    posts_release(&l->posts);
+    shims_free(l->shims);
+    loop_timer_free(l->patrol);
+    if (l->jobs_fd >= 0)
+        (void)close(l->jobs_fd);
+    mem_free(l->shim);
+    free_text(l->ordering.state_dir);
+    free_text(l->ordering.node);
+    free_text(l->ordering.pace);
+    free_text(l->ordering.daemon_socket);
+    mem_free(l);
+}
+
+void local_set_calibration(struct local *l, const struct calibration *calibration)
+{
+    l->calibration = *calibration;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* local.h - the backend for jobs on this machine (DESIGN 6).
+ *
+ * It turns duties into orders, shims and messages, and what shims say into events. The
+ * state directory has for each incarnation a folder (folder.h) and for all of them one
+ * socket, STATE/shim.sock. Nothing here decides; everything may be repeated.
+ *
+ * Order of calls: local_new, engine_new with local_port(), recovery, local_attach,
+ * engine_begin, EVENT_DAEMON_START, local_begin. At the end engine_free before
+ * local_free. */
+#ifndef BACKEND_LOCAL_LOCAL_H
+#define BACKEND_LOCAL_LOCAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "core/perf/learn.h"
+#include "engine/engine.h"
+#include "loop/clock.h"
+#include "loop/loop.h"
+#include "wire/order.h"
+#include "wire/shim_msg.h"
+
+struct local;
+
+struct local_options {
+    struct loop *loop;
+    const struct clock *clock; /* lent */
+    const char *state_dir;     /* absolute; it exists and is ours */
+    const char *shim;          /* path of elastane-shim */
+    const char *node;          /* name of this machine's node */
+    enum order_device devices;
+    const char *pace; /* ELASTANE_PACE of the ranks; NULL: none */
+    /* Events were posted; engine_run() is wanted soon. */
+    void (*kick)(void *arg);
+    /* One line for the operator; priority as in syslog (3 error, 4 warning, 6 info). */
+    void (*log)(void *arg, int priority, const char *text);
+    void *arg;
+};
+
+/* Copies the texts. E_IO, E_DENIED, E_BUSY or E_NOMEM. */
+int local_new(const struct local_options *options, struct local **ret,
+              struct err *err) ATTR_MUST_USE;
+void local_free(struct local *local);
+
+struct engine_backend_port local_port(struct local *local);
+/* The engine whose port this is; before engine_begin(). */
+void local_attach(struct local *local, struct engine *engine);
+/* Looks after what recovery has left; from here on shims are answered. */
+void local_begin(struct local *local);
+
+/* What is known of a running job beyond the core's state; shown, never journalled. */
+struct local_live {
+    enum shim_phase phase;
+    int32_t ranks_up;
+    int64_t step;
+    int64_t samples_done; /* -1: no word */
+    int64_t step_ns;      /* median; 0: no word */
+    int64_t rate_milli;   /* samples per second, 1e-3; 0: no word */
+};
+
+/* What an all-reduce costs on this machine; models of jobs are completed with it from now
+ * on. */
+void local_set_calibration(struct local *local, const struct calibration *calibration);
+
+/* Whether a shim of the job's newest incarnation is connected. */
+bool local_get_live(const struct local *local, uint32_t job, struct local_live *ret);
+
+/* The directory STATE/jobs, open; for joblog.h. */
+int local_jobs_fd(const struct local *local);
+
+#endif

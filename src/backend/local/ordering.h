@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ordering.h - a duty to start, as the order that a shim carries out. */
+#ifndef BACKEND_LOCAL_ORDERING_H
+#define BACKEND_LOCAL_ORDERING_H
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "core/core.h"
+#include "core/duty.h"
+#include "wire/order.h"
+
+/* What the machine adds to an order. */
+struct ordering {
+    const char *state_dir;     /* absolute */
+    const char *node;          /* name of this machine's node */
+    enum order_device devices; /* what its devices are */
+    const char *daemon_socket; /* absolute path */
+    const char *pace;          /* value of ELASTANE_PACE for the ranks; NULL: none */
+};
+
+/* The learning-rate factor of a batch, 1e-6; PPM without a rule or a base. */
+int64_t ordering_lr_ppm(enum job_lr_rule rule, int32_t batch_base, int32_t batch);
+
+/* Errors: E_INVALID (the launch text is damaged), E_STATE (the job does not hold the
+ * devices of its plan here), E_NOMEM. *ret is to be released after success. */
+int ordering_make(const struct ordering *o, const struct core *core,
+                  const struct job *job, const struct duty *duty, struct order *ret,
+                  struct err *err) ATTR_MUST_USE;
+
+#endif

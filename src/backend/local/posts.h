@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* posts.h - what the backend knows of each job's newest incarnation: a table by job. */
+#ifndef BACKEND_LOCAL_POSTS_H
+#define BACKEND_LOCAL_POSTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/local/local.h"
+#include "backend/local/shims.h"
+#include "core/duty.h"
+#include "core/perf/model.h"
+
+enum post_state {
+    POST_UNSEEN,    /* its folder must be looked at */
+    POST_ORDERED,   /* to be started, or looked at, again at try_us */
+    POST_SPAWNING,  /* elastane-shim was called and has not answered */
+    POST_EXPECTED,  /* a shim has it; its HELLO is awaited; looked at again at try_us */
+    POST_CONNECTED, /* link is set */
+    POST_ENDED,     /* its end was posted */
+    POST_STATE_MAX
+};
+
+struct post {
+    struct local *local;
+    uint32_t job;
+    uint32_t incarnation;
+    enum post_state state;
+    struct duty duty; /* the newest */
+    struct shims_link *link;
+    struct loop_child *child;
+    usec_t try_us;   /* ORDERED, EXPECTED: next look */
+    usec_t heard_us; /* CONNECTED: last message */
+    int32_t tries;   /* failed attempts to start */
+    usec_t perf_us;  /* last EVENT_PERF; 0: none */
+    int64_t perf_ns; /* its median step */
+    struct local_live live;
+    struct perf_model learned;    /* the newest model posted; jsa.c */
+    uint32_t learned_incarnation; /* in this incarnation; 0: none */
+};
+
+struct posts {
+    struct post **items; /* by job, ascending */
+    size_t n;
+    size_t cap;
+};
+
+struct post *posts_find(const struct posts *posts, uint32_t job);
+/* The post of the job, made if needed; NULL when out of memory. */
+struct post *posts_get(struct posts *posts, struct local *local, uint32_t job);
+void posts_remove(struct posts *posts, uint32_t job);
+void posts_release(struct posts *posts);
+
+#endif

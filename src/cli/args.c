@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* args.c - one table of options per command: getopt_long() is fed from it, and so is the
+ * help. The options that all commands have stand in a second table behind the first. */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/term.h"
+#include "wire/suggest.h"
+
+#define OPTIONS_MAX 64
+#define HELP_WIDTH  80 /* when there is no terminal */
+
+enum { OPT_JSON = CLI_LONG + 1000, OPT_SOCKET };
+
+static const struct cli_option common[] = {
+    {OPT_JSON, "json", NULL, "print JSON instead of tables"},
+    {OPT_SOCKET, "socket", "PATH", "the daemon's socket (else ELASTANE_SOCKET)"},
+    {'h', "help", NULL, "print this help"},
+};
+
+void cli_args_init(struct cli_args *args, struct cli *cli,
+                   const struct cli_command *command, int argc, char **argv)
+{
+    ASSERT(command->n_options + ARRAY_SIZE(common) < OPTIONS_MAX);
+    *args = (struct cli_args){.cli = cli, .command = command, .argc = argc, .argv = argv};
+    optind = 0; /* glibc: begin anew */
+    opterr = 0;
+}
+
+static const struct cli_option *option_at(const struct cli_command *command, size_t i)
+{
+    size_t n = command->n_options;
+
+    if (i < n)
+        return &command->options[i];
+    return i - n < ARRAY_SIZE(common) ? &common[i - n] : NULL;
+}
+
+/* What getopt_long() wants, from the two tables. */
+static void make_tables(const struct cli_args *args, struct option *longs, char *shorts)
+{
+    const struct cli_option *o;
+    size_t n = 0;
+
+    if (!args->is_mixed)
+        *shorts++ = '+';
+    *shorts++ = ':';
+    for (; (o = option_at(args->command, n)) != NULL; n++) {
+        longs[n] = (struct option){
+            .name = o->name,
+            .has_arg = o->arg ? required_argument : no_argument,
+            .val = o->id,
+        };
+        if (o->id >= CLI_LONG)
+            continue;
+        *shorts++ = (char)o->id;
+        if (o->arg)
+            *shorts++ = ':';
+    }
+    longs[n] = (struct option){0};
+    *shorts = '\0';
+}
+
+/* "  -n, --name NAME" */
+static int option_head(char *to, size_t size, const struct cli_option *o)
+{
+    char letter[8] = "    ";
+
+    if (o->id < CLI_LONG)
+        (void)snprintf(letter, sizeof letter, "-%c, ", o->id);
+    return snprintf(to, size, "  %s--%s%s%s", letter, o->name, o->arg ? " " : "",
+                    o->arg ? o->arg : "");
+}
+
+/* Words of the text, wrapped; lines after the first begin at `indent`. */
+static void print_wrapped(const char *text, int indent, int width)
+{
+    int at = indent;
+
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+
+        if (at > indent && at + 1 + n > width) {
+            printf("\n%*s", indent, "");
+            at = indent;
+        } else if (at > indent) {
+            putchar(' ');
+            at++;
+        }
+        printf("%.*s", n, text);
+        at += n;
+        text += n;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static void print_help(const struct cli_command *command)
+{
+    const struct cli_option *o;
+    char head[80];
+    int width = term_width();
+    int column = 0;
+
+    if (width == 0)
+        width = HELP_WIDTH;
+    for (size_t i = 0; (o = option_at(command, i)) != NULL; i++) {
+        int n = option_head(head, sizeof head, o);
+
+        column = n > column ? n : column;
+    }
+    column += 2;
+    printf("Usage: elastane %s %s\n", command->name, command->usage);
+    print_wrapped(command->summary, 0, width);
+    printf("\nOptions:\n");
+    for (size_t i = 0; (o = option_at(command, i)) != NULL; i++) {
+        (void)option_head(head, sizeof head, o);
+        if (column + 20 > width) {
+            printf("%s\n%*s", head, 10, "");
+            print_wrapped(o->help, 10, width);
+        } else {
+            printf("%-*s", column, head);
+            print_wrapped(o->help, column, width);
+        }
+    }
+    if (command->details)
+        printf("\n%s", command->details);
+}
+
+static int take_common(struct cli_args *args, int id)
+{
+    switch (id) {
+    case OPT_JSON:
+        args->cli->is_json = true;
+        return 1;
+    case OPT_SOCKET:
+        args->cli->socket = optarg;
+        return 1;
+    case 'h':
+        print_help(args->command);
+        args->exit = CLI_OK;
+        return CLI_ARGS_DONE;
+    default:
+        return 0;
+    }
+}
+
+static const char *option_word(const void *ctx, size_t index)
+{
+    const struct cli_option *o = option_at(ctx, index);
+
+    return o ? o->name : NULL;
+}
+
+/* After getopt_long() said '?' (unknown or ambiguous) or ':' (no value). */
+static int refuse(const struct cli_args *args, int id)
+{
+    const char *word = args->argv[optind - 1];
+    const char *near = NULL;
+
+    if (id == ':')
+        return cli_usage(args->command, "%s needs a value", word);
+    if (strncmp(word, "--", 2) != 0)
+        return cli_usage(args->command, "unknown option -%c", optopt);
+    near = suggest_nearest(word + 2, option_word, args->command);
+    if (near)
+        return cli_usage(args->command, "unknown option %s; did you mean --%s?", word,
+                         near);
+    return cli_usage(args->command, "unknown option %s", word);
+}
+
+int cli_args_next(struct cli_args *args)
+{
+    struct option longs[OPTIONS_MAX + 1];
+    char shorts[OPTIONS_MAX * 2 + 4];
+    int id, rc;
+
+    make_tables(args, longs, shorts);
+    do {
+        id = getopt_long(args->argc, args->argv, shorts, longs, NULL);
+        if (id == -1) {
+            args->first = optind;
+            return CLI_ARGS_END;
+        }
+        if (id == '?' || id == ':') {
+            args->exit = refuse(args, id);
+            return CLI_ARGS_DONE;
+        }
+        rc = take_common(args, id);
+    } while (rc == 1);
+    args->value = optarg;
+    return rc == CLI_ARGS_DONE ? rc : id;
+}
+
+int cli_args_plain(struct cli_args *args, int min_operands, int max_operands)
+{
+    int id, n;
+
+    args->is_mixed = true;
+    while ((id = cli_args_next(args)) > 0)
+        ;
+    if (id == CLI_ARGS_DONE)
+        return id;
+    n = args->argc - args->first;
+    if (n >= min_operands && n <= max_operands)
+        return CLI_ARGS_END;
+    args->exit = cli_usage(args->command, n < min_operands ? "an operand is missing"
+                                                           : "too many operands");
+    return CLI_ARGS_DONE;
+}
+
+int cli_usage(const struct cli_command *command, const char *fmt, ...)
+{
+    va_list args;
+
+    fputs("elastane: ", stderr);
+    va_start(args, fmt);
+    (void)vfprintf(stderr, fmt, args);
+    va_end(args);
+    if (command)
+        fprintf(stderr, "\nUsage: elastane %s %s\nTry 'elastane %s --help'.\n",
+                command->name, command->usage, command->name);
+    else
+        fprintf(stderr, "\nTry 'elastane --help'.\n");
+    return CLI_USAGE;
+}

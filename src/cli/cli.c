@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli.c - the table of commands, and what they say when things go wrong. */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "wire/quantity.h"
+#include "wire/suggest.h"
+
+#ifndef ELASTANE_VERSION
+#define ELASTANE_VERSION "unknown"
+#endif
+
+static const struct cli_command *const commands[] = {
+    &cli_submit, &cli_list,   &cli_show,      &cli_logs,   &cli_wait,
+    &cli_cancel, &cli_pause,  &cli_resume,    &cli_update, &cli_explain,
+    &cli_nodes,  &cli_status, &cli_calibrate, &cli_replay,
+};
+
+const struct cli_command *cli_command_at(size_t index)
+{
+    return index < ARRAY_SIZE(commands) ? commands[index] : NULL;
+}
+
+static const char *command_word(const void *ctx, size_t index)
+{
+    (void)ctx;
+    return index < ARRAY_SIZE(commands) ? commands[index]->name : NULL;
+}
+
+static void print_help(void)
+{
+    printf("Usage: elastane COMMAND [OPTION]... [OPERAND]...\n"
+           "Hands training jobs to elastaned and shows what becomes of them.\n\n"
+           "Commands:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    printf("\n'elastane COMMAND --help' tells more; so does elastane(1).\n");
+}
+
+static int unknown_command(const char *word)
+{
+    const char *near = suggest_nearest(word, command_word, NULL);
+
+    if (near)
+        return cli_usage(NULL, "unknown command '%s'; did you mean '%s'?", word, near);
+    return cli_usage(NULL, "unknown command '%s'", word);
+}
+
+/* Whatever was printed must have arrived: a full disk is not success. */
+static int finish(int exit)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return exit;
+    fprintf(stderr, "elastane: cannot write to standard output\n");
+    return exit == CLI_OK ? CLI_FAILED : exit;
+}
+
+int cli_main(int argc, char **argv)
+{
+    struct cli cli = {0};
+
+    if (argc < 2)
+        return cli_usage(NULL, "a command is missing");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help();
+        return finish(CLI_OK);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("elastane %s\n", ELASTANE_VERSION);
+        return finish(CLI_OK);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        if (strcmp(commands[i]->name, argv[1]) == 0)
+            return finish(commands[i]->run(&cli, argc - 1, argv + 1));
+    return unknown_command(argv[1]);
+}
+
+int cli_fail(const struct err *err)
+{
+    fprintf(stderr, "elastane: %s%s%s\n", err->field, err->field[0] ? ": " : "",
+            err->text[0] ? err->text : err_name(err->code));
+    switch (err->code) {
+    case E_NOTFOUND:
+        return CLI_NOT_FOUND;
+    case E_IO:
+    case E_CORRUPT:
+        return CLI_UNREACHABLE;
+    default:
+        return CLI_FAILED;
+    }
+}
+
+void cli_warn(const char *fmt, ...)
+{
+    va_list args;
+
+    fputs("elastane: warning: ", stderr);
+    va_start(args, fmt);
+    (void)vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int cli_number(const char *text, int64_t min, int64_t max, int64_t *ret, struct err *err)
+{
+    return quantity_count(text, min, max, ret, err);
+}
+
+int cli_job_id(const char *text, uint32_t *ret, struct err *err)
+{
+    struct err why = {0};
+    int64_t id = 0;
+
+    if (quantity_count(text, 1, UINT32_MAX, &id, &why) < 0)
+        return err_set(err, E_INVALID, "'%.40s' is not the id of a job, such as 17",
+                       text);
+    *ret = (uint32_t)id;
+    return 0;
+}

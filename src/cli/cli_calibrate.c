@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli_calibrate.c - have the daemon measure how fast devices talk to each other, and show
+ * what it found. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/format.h"
+#include "cli/say.h"
+#include "cli/table.h"
+#include "wire/reply.h"
+
+#define OPT_SHOW CLI_LONG
+
+static const struct cli_option options[] = {
+    {OPT_SHOW, "show", NULL, "show the last result; measure nothing"},
+};
+
+static const struct table_column columns[] = {
+    {"BYTES", TABLE_RIGHT, false},
+    {"GPUS", TABLE_RIGHT, false},
+    {"NODES", TABLE_RIGHT, false},
+    {"TIME", TABLE_RIGHT, false},
+};
+
+static int print(const struct reply_calibration *c)
+{
+    struct table t;
+    char text[FORMAT_MAX];
+    int exit;
+
+    printf("calibration %s%s", c->state, c->reason[0] ? ": " : "");
+    say_text(c->reason);
+    printf(" (%s)\n", format_moment(text, c->time_us));
+    if (c->n_points == 0)
+        return CLI_OK;
+    table_init(&t, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; i < c->n_points; i++) {
+        table_cell(&t, "%lld", (long long)c->points[i].bytes);
+        table_cell(&t, "%lld", (long long)c->points[i].size);
+        table_cell(&t, "%lld", (long long)c->points[i].nodes);
+        table_cell(&t, "%s", format_time_ns(text, c->points[i].time_ns));
+    }
+    exit = say_table(&t, -1);
+    table_release(&t);
+    return exit;
+}
+
+/* Starts a measurement unless only the last one is wanted, then polls until it is over.
+ */
+static int measure(struct client *client, const char *start, struct buf *body,
+                   struct reply_calibration *ret, struct err *err)
+{
+    char path[64];
+    int rc = 0;
+
+    if (start)
+        rc = client_call(client, "POST", start, NULL, body, err);
+    (void)snprintf(path, sizeof path, "/v1/calibrate?timeout_s=%d",
+                   start ? CLIENT_WAIT_S : 0);
+    while (rc == 0) {
+        reply_calibration_release(ret);
+        rc = client_wait(client, path, body, err);
+        if (rc == 0)
+            rc = reply_calibration_decode(body->text, body->len, ret, err);
+        if (rc < 0 || !start || strcmp(ret->state, "running") != 0)
+            break;
+    }
+    return rc;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    struct reply_calibration c = {0};
+    const char *start = "/v1/calibrate";
+    struct client *client = NULL;
+    struct cli_args args;
+    struct err err = {0};
+    struct buf body;
+    int id, rc;
+
+    cli_args_init(&args, cli, &cli_calibrate, argc, argv);
+    while ((id = cli_args_next(&args)) > 0)
+        start = NULL; /* --show is the only one */
+    if (id == CLI_ARGS_DONE)
+        return args.exit;
+    if (args.first < argc)
+        return cli_usage(&cli_calibrate, "too many operands");
+    buf_init(&body, REPLY_MAX);
+    rc = client_open(cli, &client, &err);
+    if (rc == 0)
+        rc = measure(client, start, &body, &c, &err);
+    client_close(client);
+    if (rc < 0)
+        rc = cli_fail(&err);
+    else
+        rc = cli->is_json ? say_json(&body) : print(&c);
+    if (rc == CLI_OK && strcmp(c.state, "failed") == 0)
+        rc = CLI_FAILED;
+    reply_calibration_release(&c);
+    buf_release(&body);
+    return rc;
+}
+
+const struct cli_command cli_calibrate = {
+    .name = "calibrate",
+    .usage = "[OPTION]...",
+    .summary = "measure how fast devices talk to each other",
+    .options = options,
+    .n_options = ARRAY_SIZE(options),
+    .run = run,
+};

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli_nodes.c - the nodes, their devices, and who holds them. */
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/say.h"
+#include "cli/table.h"
+#include "wire/reply.h"
+
+static const struct table_column columns[] = {
+    {"NODE", TABLE_LEFT, true},   {"TYPE", TABLE_LEFT, true},
+    {"STATE", TABLE_LEFT, false}, {"GPUS", TABLE_RIGHT, false},
+    {"HELD", TABLE_RIGHT, false}, {"FREE", TABLE_RIGHT, false},
+    {"GONE", TABLE_RIGHT, false}, {"JOBS", TABLE_LEFT, true},
+};
+
+#define STATE_COLUMN 2
+
+static int print(const struct reply_nodes *nodes)
+{
+    struct table t;
+    int exit;
+
+    table_init(&t, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; i < nodes->n; i++) {
+        const struct reply_node *node = &nodes->items[i];
+
+        table_cell(&t, "%s", node->name);
+        table_cell(&t, "%s", node->device_type[0] ? node->device_type : "-");
+        table_cell(&t, "%s", node->state);
+        table_cell(&t, "%lld", (long long)node->devices);
+        table_cell(&t, "%lld", (long long)node->held);
+        table_cell(&t, "%lld", (long long)node->free);
+        table_cell(&t, "%lld", (long long)node->gone);
+        table_cell(&t, "%s", node->jobs[0] ? node->jobs : "-");
+    }
+    exit = say_table(&t, STATE_COLUMN);
+    table_release(&t);
+    return exit;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    struct reply_nodes nodes = {0};
+    struct cli_args args;
+    struct err err = {0};
+    struct buf body;
+    int rc;
+
+    cli_args_init(&args, cli, &cli_nodes, argc, argv);
+    if (cli_args_plain(&args, 0, 0) == CLI_ARGS_DONE)
+        return args.exit;
+    buf_init(&body, REPLY_MAX);
+    rc = say_call(cli, "GET", "/v1/nodes", NULL, &body, &err);
+    if (rc == 0)
+        rc = reply_nodes_decode(body.text, body.len, &nodes, &err);
+    if (rc < 0)
+        rc = cli_fail(&err);
+    else
+        rc = cli->is_json ? say_json(&body) : print(&nodes);
+    reply_nodes_release(&nodes);
+    buf_release(&body);
+    return rc;
+}
+
+const struct cli_command cli_nodes = {
+    .name = "nodes",
+    .usage = "[OPTION]...",
+    .summary = "show the nodes and who holds their devices",
+    .run = run,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli_status.c - whether the daemon is well, and what it does. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/say.h"
+#include "wire/reply.h"
+
+static void print(const struct reply_status *s)
+{
+    printf("elastaned %s, process %lld\n", s->version, (long long)s->pid);
+    printf("policy    %s, admission %s, scaler %s\n", s->policy, s->admission, s->scaler);
+    printf("devices   %lld: %lld held, %lld free, %lld gone\n", (long long)s->total,
+           (long long)s->held, (long long)s->free, (long long)s->gone);
+    printf("jobs      %s\n", s->jobs);
+    if (s->is_blocked) {
+        printf("BLOCKED   the journal cannot be written: ");
+        say_text(s->blocked_reason);
+        putchar('\n');
+    }
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    struct reply_status status = {0};
+    struct cli_args args;
+    struct err err = {0};
+    struct buf body;
+    int rc;
+
+    cli_args_init(&args, cli, &cli_status, argc, argv);
+    if (cli_args_plain(&args, 0, 0) == CLI_ARGS_DONE)
+        return args.exit;
+    buf_init(&body, REPLY_MAX);
+    rc = say_call(cli, "GET", "/v1/status", NULL, &body, &err);
+    if (rc == 0)
+        rc = reply_status_decode(body.text, body.len, &status, &err);
+    if (rc < 0) {
+        rc = cli_fail(&err);
+    } else if (cli->is_json) {
+        rc = say_json(&body);
+    } else {
+        print(&status);
+        rc = status.is_blocked ? CLI_FAILED : CLI_OK;
+    }
+    buf_release(&body);
+    return rc;
+}
+
+const struct cli_command cli_status = {
+    .name = "status",
+    .usage = "[OPTION]...",
+    .summary = "show how the daemon is",
+    .details = "Exit code 1 when the daemon cannot write its journal.\n",
+    .run = run,
+};

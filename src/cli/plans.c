@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plans.c - see plans.h. Why a size has no plan stands below the table, in full: a table
+ * is cut at the edge of the terminal, a reason must not be. */
+#include "cli/plans.h"
+
+#include <stdio.h>
+
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/format.h"
+#include "cli/say.h"
+#include "cli/table.h"
+
+static const struct table_column columns[] = {
+    {"GPUS", TABLE_RIGHT, false},  {"BATCH", TABLE_RIGHT, false},
+    {"MICRO", TABLE_RIGHT, false}, {"PASSES", TABLE_RIGHT, false},
+    {"LR", TABLE_RIGHT, false},    {"SPEED", TABLE_RIGHT, false},
+    {"RATE", TABLE_RIGHT, false},  {"SAMPLES PER RANK", TABLE_LEFT, true},
+};
+
+static void add_split(struct table *t, const struct dryrun_line *line)
+{
+    int least = line->global_batch / line->size;
+
+    if (line->global_batch == 0)
+        table_cell(t, "as the job likes");
+    else if (line->ranks_more == 0)
+        table_cell(t, "%d x %d", line->size, least);
+    else
+        table_cell(t, "%d x %d, %d x %d", line->ranks_more, least + 1,
+                   line->size - line->ranks_more, least);
+}
+
+static void add_count(struct table *t, int32_t value)
+{
+    if (value > 0)
+        table_cell(t, "%d", value);
+    else
+        table_cell(t, "-");
+}
+
+static void add_line(struct table *t, const struct dryrun_line *line)
+{
+    char text[FORMAT_MAX];
+
+    table_cell(t, "%d", line->size);
+    if (!line->is_feasible) {
+        for (int i = 0; i < 6; i++)
+            table_cell(t, "-");
+        table_cell(t, "no plan, see below");
+        return;
+    }
+    add_count(t, line->global_batch);
+    add_count(t, line->micro_batch);
+    add_count(t, line->accumulation);
+    table_cell(t, "%s", format_factor(text, line->lr_ppm));
+    table_cell(t, "%s", format_factor(text, line->speed_ppm));
+    table_cell(t, "%s", format_rate(text, line->rate_milli));
+    add_split(t, line);
+}
+
+int plans_print(const struct job_spec *spec, const struct dryrun *dryrun)
+{
+    struct table t;
+    int exit;
+
+    printf("%s, %s; ", spec->name, job_level_name(spec->level));
+    if (dryrun->source == MODEL_PRIOR)
+        printf("speeds are a guess, k^0.8: nothing is stated of this job\n");
+    else
+        printf("speeds from the stated model\n");
+    table_init(&t, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; i < dryrun->n; i++)
+        add_line(&t, &dryrun->lines[i]);
+    exit = say_table(&t, -1);
+    table_release(&t);
+    for (size_t i = 0; i < dryrun->n; i++) {
+        const struct dryrun_line *line = &dryrun->lines[i];
+
+        if (!line->is_feasible)
+            printf("no plan for %d gpu: %s%s%s\n", line->size, line->why.field,
+                   line->why.field[0] ? ": " : "", line->why.text);
+    }
+    return exit;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* term.c - see term.h. COLUMNS wins, so that tests and pipes into `less` can choose. */
+#include "cli/term.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define WIDTH_MIN 20
+#define WIDTH_MAX 10000
+
+int term_width(void)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    long n = columns ? strtol(columns, NULL, 10) : 0;
+
+    if (n > 0)
+        return n < WIDTH_MIN ? WIDTH_MIN : n > WIDTH_MAX ? WIDTH_MAX : (int)n;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+        size.ws_col > 0)
+        return size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
+    return 0;
+}
+
+bool term_has_colour(void)
+{
+    const char *term = getenv("TERM");
+    const char *no_colour = getenv("NO_COLOR");
+
+    if (no_colour && no_colour[0] != '\0')
+        return false;
+    return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elastaned_options.c - one table; getopt_long and the help come from it.
+ *
+ * Settings that decisions depend on live in the state (core/config.h). One that is stated
+ * here replaces the state's; one that is not stays as it is. */
+#include "prog/elastaned_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/span.h"
+#include "base/text.h"
+
+enum option_kind {
+    OPTION_TEXT,
+    OPTION_NUMBER,
+    OPTION_SPAN,
+    OPTION_WORD, /* one of those that a function names */
+    OPTION_POINTER,
+    OPTION_HELP,
+    OPTION_VERSION,
+    OPTION_NOTHING
+};
+
+struct option_line {
+    const char *name;
+    const char *argument; /* NULL: takes none */
+    const char *help;
+    enum option_kind kind;
+    unsigned given;
+    size_t offset;
+    size_t size;                    /* TEXT */
+    int max;                        /* NUMBER: largest; WORD: how many */
+    const char *(*word)(int value); /* WORD */
+};
+
+static const char *admission_word(int value)
+{
+    return config_admission_name((enum config_admission)value);
+}
+
+static const char *scaler_word(int value)
+{
+    return config_scaler_name((enum config_scaler)value);
+}
+
+#define AT(member) offsetof(struct options, member)
+#define TEXT(member) .kind = OPTION_TEXT, .offset = AT(member),                          \
+                     .size = sizeof(((struct options *)0)->member)
+#define SPAN(member, bit) .kind = OPTION_SPAN, .offset = AT(config.member), .given = (bit)
+
+static const struct option_line lines[] = {
+    {"state", "DIR", "the state directory: journal, orders, logs", TEXT(state)},
+    {"socket", "PATH", "where to listen", TEXT(socket)},
+    {"devices", "N", "CPU slots of this machine, in place of its GPUs",
+     .kind = OPTION_NUMBER, .offset = AT(devices), .max = NODE_DEVICES_MAX},
+    {"node-name", "NAME", "what this machine is called (its host name)", TEXT(node)},
+    {"policy", "NAME", "joint, fixed-min, fixed-max, fixed-base, fifo, ...",
+     TEXT(config.policy), .given = GIVEN_POLICY},
+    {"admission", "HOW", "queue, skip or drop: what an arrival does that does not fit",
+     .kind = OPTION_WORD, .offset = AT(config.admission), .given = GIVEN_ADMISSION,
+     .max = CONFIG_ADMISSION_MAX, .word = admission_word},
+    {"scaler", "HOW", "payback or none: whether a move must pay for itself",
+     .kind = OPTION_WORD, .offset = AT(config.scaler), .given = GIVEN_SCALER,
+     .max = CONFIG_SCALER_MAX, .word = scaler_word},
+    {"min-run", "SPAN", "a started job is left alone for so long",
+     SPAN(min_run_us, GIVEN_MIN_RUN)},
+    {"min-gap", "SPAN", "between two voluntary moves of one job",
+     SPAN(min_gap_us, GIVEN_MIN_GAP)},
+    {"admit-wait", "SPAN", "a job that waits longer may displace more",
+     SPAN(admit_wait_us, GIVEN_ADMIT_WAIT)},
+    {"interval", "SPAN", "plan at multiples of this only; 0: whenever it is needed",
+     SPAN(interval_us, GIVEN_INTERVAL)},
+    {"pace", "PACE", "ELASTANE_PACE of all jobs: slots that stand in for GPUs",
+     .kind = OPTION_POINTER, .offset = AT(pace)},
+    {"shim", "PATH", "elastane-shim (beside this program)", TEXT(shim)},
+    {"foreground", NULL, "stay in the foreground; always so, named for service files",
+     .kind = OPTION_NOTHING},
+    {"help", NULL, "print this", .kind = OPTION_HELP},
+    {"version", NULL, "print the version", .kind = OPTION_VERSION},
+};
+
+static void print_help(void)
+{
+    (void)puts("usage: elastaned [OPTION...]\n"
+               "Schedules elastic training jobs on this machine.\n");
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+        char left[40];
+
+        (void)snprintf(left, sizeof(left), "--%s%s%s", lines[i].name,
+                       lines[i].argument ? " " : "",
+                       lines[i].argument ? lines[i].argument : "");
+        (void)printf("  %-20s %s\n", left, lines[i].help);
+    }
+    (void)puts("\nA SPAN is 30s, 5m, 1h30m. Defaults: elastaned(8).");
+}
+
+static int take_word(const struct option_line *line, const char *text, void *to,
+                     struct err *err)
+{
+    for (int i = 0; i < line->max; i++)
+        if (text_equal(line->word(i), text)) {
+            memcpy(to, &i, sizeof(i)); /* an enum of ours is an int wide */
+            return 0;
+        }
+    return err_field(err, E_INVALID, line->name, "does not know %s; see --help", text);
+}
+
+static int take_text(const struct option_line *line, const char *text, char *to,
+                     struct err *err)
+{
+    if (text[0] == '\0' || strlen(text) >= line->size)
+        return err_field(err, E_INVALID, line->name, "has 1 to %zu bytes",
+                         line->size - 1);
+    (void)snprintf(to, line->size, "%s", text);
+    return 0;
+}
+
+static int take(const struct option_line *line, const char *text, struct options *o,
+                struct err *err)
+{
+    char *to = (char *)o + line->offset;
+    struct err why = {0};
+    int64_t number = 0;
+    int rc = 0;
+
+    o->given |= line->given;
+    switch (line->kind) {
+    case OPTION_TEXT:
+        return take_text(line, text, to, err);
+    case OPTION_NUMBER:
+        rc = text_parse_int(text, strlen(text), 0, line->max, &number, &why);
+        *(int32_t *)(void *)to = (int32_t)number;
+        break;
+    case OPTION_SPAN:
+        rc = span_parse(text, (usec_t *)(void *)to, &why);
+        break;
+    case OPTION_WORD:
+        return take_word(line, text, to, err);
+    case OPTION_POINTER:
+        *(const char **)(void *)to = text;
+        break;
+    case OPTION_HELP:
+    case OPTION_VERSION:
+    case OPTION_NOTHING:
+        break;
+    }
+    return rc < 0 ? err_field(err, rc, line->name, "%s", why.text) : 0;
+}
+
+/* --- Defaults. -------------------------------------------------------------------- */
+
+static int join(char *to, size_t size, const char *dir, const char *name, struct err *err)
+{
+    int n = snprintf(to, size, "%s/%s", dir, name);
+
+    return n >= 0 && (size_t)n < size ? 0 : err_set(err, E_LIMIT, "%s is too long", dir);
+}
+
+static int default_state(struct options *o, struct err *err)
+{
+    const char *dir = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+
+    if (geteuid() == 0)
+        return join(o->state, sizeof(o->state), "/var/lib", "elastane", err);
+    if (dir && dir[0] == '/')
+        return join(o->state, sizeof(o->state), dir, "elastane", err);
+    if (home && home[0] == '/')
+        return join(o->state, sizeof(o->state), home, ".local/state/elastane", err);
+    return err_field(err, E_INVALID, "state", "has no default without HOME; name one");
+}
+
+/* Where elastane(1) looks. */
+static int default_socket(struct options *o, struct err *err)
+{
+    const char *named = getenv("ELASTANE_SOCKET");
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+    if (named && named[0])
+        return snprintf(o->socket, sizeof(o->socket), "%s", named) <
+                       (int)sizeof(o->socket)
+                   ? 0
+                   : err_set(err, E_LIMIT, "ELASTANE_SOCKET is too long");
+    if (geteuid() == 0)
+        return join(o->socket, sizeof(o->socket), "/run/elastane", "elastane.sock", err);
+    if (runtime && runtime[0] == '/')
+        return join(o->socket, sizeof(o->socket), runtime, "elastane.sock", err);
+    return err_field(err, E_INVALID, "socket",
+                     "has no default without XDG_RUNTIME_DIR; name one");
+}
+
+static int default_shim(struct options *o, struct err *err)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (n < 0)
+        return err_set(err, E_IO, "cannot find myself: %s", strerror(errno));
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    return join(o->shim, sizeof(o->shim), self, "elastane-shim", err);
+}
+
+static int default_node(struct options *o, struct err *err)
+{
+    if (gethostname(o->node, sizeof(o->node) - 1) < 0 || o->node[0] == '\0')
+        return err_field(err, E_INVALID, "node-name", "has no default: no host name");
+    o->node[strcspn(o->node, ".")] = '\0';
+    return 0;
+}
+
+static int complete(struct options *o, struct err *err)
+{
+    int rc = o->state[0] ? 0 : default_state(o, err);
+
+    if (rc == 0 && !o->socket[0])
+        rc = default_socket(o, err);
+    if (rc == 0 && !o->shim[0])
+        rc = default_shim(o, err);
+    if (rc == 0 && !o->node[0])
+        rc = default_node(o, err);
+    if (rc == 0 && access(o->shim, X_OK) < 0)
+        rc = err_field(err, E_NOTFOUND, "shim", "%s cannot be executed: %s", o->shim,
+                       strerror(errno));
+    return rc;
+}
+
+enum options_verdict options_read(int argc, char **argv, struct options *ret,
+                                  struct err *err)
+{
+    struct option table[ARRAY_SIZE(lines) + 1] = {{0}};
+    int index = 0;
+    int c;
+
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+        table[i] = (struct option){lines[i].name,
+                                   lines[i].argument ? required_argument : no_argument,
+                                   NULL, 0};
+    *ret = (struct options){.devices = -1};
+    while ((c = getopt_long(argc, argv, "", table, &index)) != -1) {
+        if (c != 0)
+            return OPTIONS_WRONG;
+        if (lines[index].kind == OPTION_HELP)
+            print_help();
+        if (lines[index].kind == OPTION_VERSION)
+            (void)puts("elastaned " ELASTANE_VERSION);
+        if (lines[index].kind == OPTION_HELP || lines[index].kind == OPTION_VERSION)
+            return OPTIONS_DONE;
+        if (take(&lines[index], optarg, ret, err) < 0)
+            return OPTIONS_WRONG;
+    }
+    if (optind < argc) {
+        (void)err_set(err, E_INVALID, "takes no argument: %s", argv[optind]);
+        return OPTIONS_WRONG;
+    }
+    return complete(ret, err) < 0 ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+void options_apply(const struct options *o, struct config *inout)
+{
+    if (o->given & GIVEN_POLICY)
+        memcpy(inout->policy, o->config.policy, sizeof(inout->policy));
+    if (o->given & GIVEN_ADMISSION)
+        inout->admission = o->config.admission;
+    if (o->given & GIVEN_SCALER)
+        inout->scaler = o->config.scaler;
+    if (o->given & GIVEN_MIN_RUN)
+        inout->min_run_us = o->config.min_run_us;
+    if (o->given & GIVEN_MIN_GAP)
+        inout->min_gap_us = o->config.min_gap_us;
+    if (o->given & GIVEN_ADMIT_WAIT)
+        inout->admit_wait_us = o->config.admit_wait_us;
+    if (o->given & GIVEN_INTERVAL)
+        inout->interval_us = o->config.interval_us;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group.c - the processes of an incarnation, from fork to the last wait.
+ *
+ * Four ways lead out. All commands end with 0: done; what they leave behind gets the
+ * grace and is then killed. One fails: the others are killed at once, because their peer
+ * is gone and their devices are needed. A stop is asked for: the ranks are told, over the
+ * channel where they have one, by SIGTERM to the trainer where they have not, and what is
+ * left after the grace is killed. The daemon refuses us: everything is killed.
+ *
+ * Invariants:
+ *   1. The first failure is the cause; what follows from it is not.
+ *   2. exit.json is written once, when waitpid() has said that no child is left.
+ *   3. SIGTERM goes to one process per rank, its trainer, and once. */
+#include "shim/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "shim/process.h"
+#include "shim/rank_env.h"
+#include "shim/record.h"
+
+#define LINGER_STOP_US  USEC_PER_SEC /* what a stopped command leaves behind */
+#define KILL_ROUND_US   (50 * USEC_PER_MSEC)
+#define HANG_DEFAULT_US USEC_PER_MIN
+#define HANG_FACTOR     10
+#define NSEC_PER_USEC   1000
+
+/* --- Starting. -------------------------------------------------------------------- */
+
+static int log_open(const struct shim *s, int32_t rank, struct err *err)
+{
+    const char *dir = s->order.log_dir ? s->order.log_dir : s->dir;
+    char name[32];
+    int dir_fd;
+    int fd = -1;
+
+    if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+        return err_set(err, E_IO, "cannot make %s: %s", dir, strerror(errno));
+    dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    (void)snprintf(name, sizeof(name), "rank-%d.log", rank);
+    if (dir_fd >= 0) {
+        fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+                    0640);
+        (void)close(dir_fd);
+    }
+    if (fd < 0)
+        return err_set(err, E_IO, "cannot open %s/%s: %s", dir, name, strerror(errno));
+    return fd;
+}
+
+static int rank_start(struct shim *s, int32_t index, int *ret_errno, struct err *err)
+{
+    struct order_words env;
+    struct process_order order = {.argv = s->order.argv.words, .cwd = s->order.cwd};
+    int rc = rank_env_build(&s->order, index, s->master_port, s->channel, &env);
+
+    *ret_errno = 0;
+    if (rc < 0)
+        return err_set(err, rc, "the environment is too large");
+    order.env = env.words;
+    order.log_fd = log_open(s, s->order.ranks[index].rank, err);
+    rc = order.log_fd;
+    if (order.log_fd >= 0) {
+        rc = process_spawn(&order, &s->ranks[index].pid, ret_errno, err);
+        (void)close(order.log_fd);
+    }
+    rank_env_release(&env);
+    return rc;
+}
+
+int group_start(struct shim *s, struct err *err)
+{
+    for (int32_t i = 0; i < s->order.n_ranks; i++) {
+        int why;
+        int rc = rank_start(s, i, &why, err);
+
+        if (rc < 0) {
+            for (int32_t j = i; j < s->order.n_ranks; j++)
+                s->ranks[j].has_ended = true;
+            group_fail(s, i, JOB_CAUSE_START_FAILED, why == ENOENT ? 127 : 126, "%s",
+                       err->text);
+            return rc;
+        }
+        shim_log(s, "rank %d runs as pid %d on device %d", s->order.ranks[i].rank,
+                 (int)s->ranks[i].pid, s->order.ranks[i].device);
+    }
+    return 0;
+}
+
+/* --- Ending. ---------------------------------------------------------------------- */
+
+void group_kill(struct shim *s)
+{
+    s->is_killing = true;
+    s->kill_us = s->now_us;
+    s->grace_us = USEC_NEVER;
+}
+
+void group_fail(struct shim *s, int32_t index, enum job_cause cause, int32_t exit_code,
+                const char *fmt, ...)
+{
+    va_list args;
+
+    if (s->phase == SHIM_ENDED)
+        return;
+    if (!s->has_exit) {
+        s->has_exit = true;
+        s->exit.cause = cause;
+        s->exit.exit_code = exit_code;
+        s->exit.rank = index < 0 ? -1 : s->order.ranks[index].rank;
+        va_start(args, fmt);
+        (void)vsnprintf(s->exit.text, sizeof(s->exit.text), fmt, args);
+        va_end(args);
+        shim_log(s, "failed: %s", s->exit.text);
+    }
+    agree_end(&s->agree);
+    shim_set_phase(s, SHIM_STOPPING);
+    group_kill(s);
+}
+
+static void note(struct shim *s, const char *fmt, ...) ATTR_PRINTF(2, 3);
+
+/* The first thing worth telling about an end that is not a failure. */
+static void note(struct shim *s, const char *fmt, ...)
+{
+    va_list args;
+
+    if (s->note[0])
+        return;
+    va_start(args, fmt);
+    (void)vsnprintf(s->note, sizeof(s->note), fmt, args);
+    va_end(args);
+    shim_log(s, "%s", s->note);
+}
+
+/* SIGTERM wakes the trainer of each rank that has no channel; its helpers are its own
+ * business. */
+static void term_trainers(struct shim *s)
+{
+    for (int32_t i = 0; i < s->order.n_ranks; i++) {
+        struct shim_rank *rank = &s->ranks[i];
+        pid_t trainer;
+
+        if (rank->has_ended || rank->trainer)
+            continue;
+        trainer = process_find_trainer(rank->pid);
+        shim_log(s, "rank %d: SIGTERM to pid %d", s->order.ranks[i].rank, (int)trainer);
+        (void)kill(trainer, SIGTERM);
+    }
+}
+
+void group_stop(struct shim *s, usec_t grace_us)
+{
+    usec_t deadline_us = s->now_us + grace_us;
+
+    if (s->phase == SHIM_ENDED || s->is_killing)
+        return;
+    if (s->is_stop_asked) {
+        s->grace_us = i64_min(s->grace_us, deadline_us);
+        return;
+    }
+    shim_log(s, "stop asked for, %lld ms of grace", (long long)(grace_us / 1000));
+    s->is_stop_asked = true;
+    s->grace_us = deadline_us;
+    s->save_us = s->verdict_us = USEC_NEVER;
+    if (s->phase == SHIM_WAITING) {
+        shim_set_phase(s, SHIM_STOPPING);
+        ranks_tell_stop(s);
+    } else if (s->agree.state != AGREE_NONE) {
+        shim_set_phase(s, SHIM_STOPPING); /* what is being saved is saved to the end */
+    } else if (ranks_are_connected(s) && !ranks_are_done(s)) {
+        shim_set_phase(s, SHIM_STOPPING);
+        ranks_prepare(s);
+    } else {
+        shim_set_phase(s, SHIM_STOPPING);
+        ranks_tell_stop(s);
+        term_trainers(s);
+    }
+}
+
+static double seconds(usec_t span_us)
+{
+    return (double)span_us / (double)USEC_PER_SEC;
+}
+
+static void grace_is_spent(struct shim *s)
+{
+    int32_t missing = agree_missing(&s->agree);
+    int32_t i = 0;
+
+    s->is_grace_spent = true;
+    if (missing >= 0) {
+        note(s,
+             s->agree.state == AGREE_ASKING
+                 ? "rank %d did not acknowledge the stop notice in time and was killed; "
+                   "steps since the last save are lost"
+                 : "rank %d was still saving when its grace ended, and was killed",
+             s->order.ranks[missing].rank);
+    } else {
+        while (i + 1 < s->order.n_ranks && s->ranks[i].has_ended)
+            i++;
+        note(s, "rank %d did not end within its grace after the stop notice; killed",
+             s->order.ranks[i].rank);
+    }
+    group_kill(s);
+}
+
+/* --- Reaping. --------------------------------------------------------------------- */
+
+static int32_t index_of_pid(const struct shim *s, pid_t pid)
+{
+    for (int32_t i = 0; i < s->order.n_ranks; i++)
+        if (!s->ranks[i].has_ended && s->ranks[i].pid == pid)
+            return i;
+    return -1;
+}
+
+static bool all_have_ended(const struct shim *s)
+{
+    for (int32_t i = 0; i < s->order.n_ranks; i++)
+        if (!s->ranks[i].has_ended)
+            return false;
+    return true;
+}
+
+/* A failure that nobody asked for, or one that breaks the agreement of a stop. */
+static void rank_failed(struct shim *s, int32_t index)
+{
+    int32_t rank = s->order.ranks[index].rank;
+    int status = s->ranks[index].status;
+
+    if (status > 128)
+        group_fail(s, index, JOB_CAUSE_KILLED, status,
+                   "rank %d was killed by signal %d%s", rank, status - 128,
+                   status - 128 == SIGKILL ? " (out of memory?)" : "");
+    else
+        group_fail(s, index, JOB_CAUSE_USER_ERROR, status, "rank %d ended with status %d",
+                   rank, status);
+}
+
+static void rank_ended(struct shim *s, int32_t index)
+{
+    struct shim_rank *rank = &s->ranks[index];
+    int32_t number = s->order.ranks[index].rank;
+
+    shim_log(s, "rank %d ended with %d", number, rank->status);
+    if (s->is_killing)
+        return;
+    if (rank->status != 0 && !rank->is_done &&
+        (!s->is_stop_asked || (s->agree.state != AGREE_NONE && !s->is_stop_sent))) {
+        rank_failed(s, index);
+        return;
+    }
+    if (rank->status == 128 + SIGTERM && s->is_stop_asked)
+        note(s, "rank %d does not handle SIGTERM: what it had not saved is lost", number);
+    else if (rank->status != 0)
+        note(s, "rank %d ended with status %d after %s", number, rank->status,
+             rank->is_done ? "its training was complete" : "the stop notice");
+    ranks_gone(s, index);
+}
+
+#define COLLECT_MAX 64
+
+/* The children that ended since we last looked. Several may have; a rank that a signal
+ * killed is a better cause than one that noticed its peer's death. Returns whether there
+ * may be more. */
+static bool collect(struct shim *s, bool *ret_none_left)
+{
+    int32_t ended[2][COLLECT_MAX];
+    int32_t n[2] = {0, 0};
+    bool has_more = false;
+
+    while (!has_more) {
+        int raw;
+        pid_t pid = waitpid(-1, &raw, WNOHANG);
+        int32_t i = pid > 0 ? index_of_pid(s, pid) : -1;
+        int by_code;
+
+        *ret_none_left = pid < 0 && errno == ECHILD;
+        if (pid <= 0)
+            break;
+        if (i < 0)
+            continue; /* somebody's orphan */
+        s->ranks[i].has_ended = true;
+        by_code = WIFEXITED(raw) ? 1 : 0;
+        s->ranks[i].status = by_code ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
+        ended[by_code][n[by_code]++] = i;
+        has_more = n[by_code] == COLLECT_MAX;
+    }
+    for (int k = 0; k < 2; k++)
+        for (int32_t i = 0; i < n[k]; i++)
+            rank_ended(s, ended[k][i]);
+    return has_more;
+}
+
+static enum job_cause cause_of_end(const struct shim *s)
+{
+    if (ranks_are_done(s))
+        return JOB_CAUSE_DONE;
+    if (!s->is_stop_asked)
+        return JOB_CAUSE_DONE;
+    return s->is_grace_spent ? JOB_CAUSE_KILLED : JOB_CAUSE_STOPPED;
+}
+
+static void fill_exit(struct shim *s)
+{
+    s->exit.samples_done = s->saved_samples;
+    if (s->has_exit)
+        return;
+    s->exit.rank = -1;
+    s->exit.cause = cause_of_end(s);
+    s->exit.exit_code = 0;
+    for (int32_t i = 0; i < s->order.n_ranks && s->exit.cause != JOB_CAUSE_DONE; i++) {
+        if (s->ranks[i].status == 0)
+            continue;
+        s->exit.exit_code = s->ranks[i].status;
+        s->exit.rank = s->order.ranks[i].rank;
+        break;
+    }
+    (void)snprintf(s->exit.text, sizeof(s->exit.text), "%s", s->note);
+    s->has_exit = true;
+}
+
+void group_write_exit(struct shim *s)
+{
+    struct buf text;
+    struct err err = {0};
+
+    s->exit.job = s->order.job;
+    s->exit.incarnation = s->order.incarnation;
+    s->exit.generation = s->order.plan.generation;
+    buf_init(&text, 4096);
+    order_exit_encode(&s->exit, &text);
+    if (buf_error(&text) < 0 || record_write(s->dir_fd, ORDER_EXIT, &text, &err) < 0)
+        shim_log(s, "exit.json: %s", err.text); /* the daemon still hears of it */
+    buf_release(&text);
+    shim_log(s, "ended: %s, status %d, samples %lld %s", job_cause_name(s->exit.cause),
+             s->exit.exit_code, (long long)s->exit.samples_done, s->exit.text);
+    shim_set_phase(s, SHIM_ENDED);
+    s->beat_us = s->hello_us = s->save_us = s->verdict_us = USEC_NEVER;
+    s->wait_us = s->grace_us = s->kill_us = USEC_NEVER;
+    s->leave_us =
+        s->now_us + (s->is_refused || !s->order.daemon_socket ? 0 : s->leave_after_us);
+    upward_exit(s);
+}
+
+void group_reap(struct shim *s)
+{
+    bool none_left = false;
+
+    if (s->phase == SHIM_ENDED)
+        return;
+    while (collect(s, &none_left))
+        ;
+    if (!all_have_ended(s))
+        return;
+    if (none_left) {
+        fill_exit(s);
+        group_write_exit(s);
+    } else if (!s->is_killing && !s->is_lingering) {
+        usec_t span_us = s->is_stop_asked ? LINGER_STOP_US : s->order.grace_us;
+
+        shim_log(s, "all commands have ended; what they left behind has %lld ms",
+                 (long long)(span_us / USEC_PER_MSEC));
+        s->is_lingering = true;
+        s->grace_us = i64_min(s->grace_us, s->now_us + span_us);
+    }
+}
+
+/* --- Watching. -------------------------------------------------------------------- */
+
+static uint32_t phase_of(const struct shim *s, int32_t index)
+{
+    return atomic_load_explicit(&page_slot(&s->page, index)->phase, memory_order_relaxed);
+}
+
+/* Ranks wait for each other, so while one evaluates, saves, compiles or has not begun,
+ * its peers may stand still in the middle of a step for good reason. */
+static bool all_train(const struct shim *s)
+{
+    for (int32_t i = 0; i < s->order.n_ranks; i++) {
+        const struct shim_rank *rank = &s->ranks[i];
+
+        if (rank->trainer && !rank->is_done && phase_of(s, i) != RANK_PHASE_TRAIN)
+            return false;
+    }
+    return true;
+}
+
+static void look_for_hang(struct shim *s, int32_t index)
+{
+    const struct rank_slot *slot = page_slot(&s->page, index);
+    int64_t moment_ns = atomic_load_explicit(&slot->moment_ns, memory_order_relaxed);
+    usec_t limit_us = s->order.hang_us > 0 ? s->order.hang_us : HANG_DEFAULT_US;
+    usec_t slow_us = s->ranks[index].slowest_ns / NSEC_PER_USEC;
+    usec_t silent_us = s->now_us - moment_ns / NSEC_PER_USEC;
+
+    if (moment_ns <= 0)
+        return;
+    if (slow_us < USEC_PER_DAY)
+        limit_us = i64_max(limit_us, HANG_FACTOR * slow_us);
+    if (silent_us > limit_us)
+        group_fail(s, index, JOB_CAUSE_KILLED, 128 + SIGKILL,
+                   "rank %d made no step for %.0f s; the job hangs",
+                   s->order.ranks[index].rank, seconds(silent_us));
+}
+
+/* Two looks in a row, so that a passing stop of a debugger's attach does not count. A
+ * single rank harms nobody by standing still. */
+static void look_for_freeze(struct shim *s, int32_t index)
+{
+    struct shim_rank *rank = &s->ranks[index];
+    bool is_frozen = process_state(rank->trainer ? rank->trainer : rank->pid) == 'T';
+
+    if (is_frozen && rank->was_frozen)
+        group_fail(s, index, JOB_CAUSE_KILLED, 128 + SIGKILL,
+                   "rank %d was stopped by a signal while its peers wait",
+                   s->order.ranks[index].rank);
+    rank->was_frozen = is_frozen;
+}
+
+void group_look(struct shim *s)
+{
+    bool must_step = s->phase == SHIM_RUNNING && all_train(s);
+
+    for (int32_t i = 0; i < s->order.n_ranks; i++) {
+        if (s->phase == SHIM_ENDED || s->is_killing)
+            return;
+        if (s->ranks[i].has_ended)
+            continue;
+        if (s->order.plan.size > 1)
+            look_for_freeze(s, i);
+        if (must_step && s->ranks[i].trainer && !s->ranks[i].is_done)
+            look_for_hang(s, i);
+    }
+}
+
+void group_tick(struct shim *s)
+{
+    if (s->phase == SHIM_ENDED)
+        return;
+    if (s->grace_us <= s->now_us) {
+        s->grace_us = USEC_NEVER;
+        if (all_have_ended(s) || ranks_are_done(s))
+            group_kill(s); /* leftovers of a success are no failure */
+        else
+            grace_is_spent(s);
+    }
+    if (s->is_killing && s->kill_us <= s->now_us) {
+        s->kill_us = s->now_us + KILL_ROUND_US;
+        (void)process_kill_descendants();
+        group_reap(s); /* nothing may be left at all */
+    }
+}

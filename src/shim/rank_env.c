@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_env.c - what a rank finds in its environment.
+ *
+ * The names that launchers of the field agree on (RANK, WORLD_SIZE, ...), so that a
+ * script that knows nothing of Elastane just runs, and ELASTANE_* for the plan. Whatever
+ * the submitter's environment says about these names is dropped first: nobody's RANK
+ * leaks from one job into another. */
+#include "shim/rank_env.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+#define VALUE_MAX_BYTES ((size_t)64 << 10)
+
+/* Names beginning with ELASTANE_ are ours without exception. */
+static const char *const own_names[] = {
+    "RANK",        "LOCAL_RANK",      "WORLD_SIZE",       "LOCAL_WORLD_SIZE",
+    "MASTER_ADDR", "MASTER_PORT",     "GROUP_RANK",       "NODE_RANK",
+    "ROLE_RANK",   "ROLE_WORLD_SIZE", "GROUP_WORLD_SIZE",
+};
+
+static bool is_name(const char *word, const char *name)
+{
+    size_t n = strlen(name);
+
+    return strncmp(word, name, n) == 0 && word[n] == '=';
+}
+
+static bool is_ours(const struct order *order, const char *word)
+{
+    if (strncmp(word, "ELASTANE_", 9) == 0)
+        return true;
+    if (is_name(word, order->device_kind == ORDER_CUDA ? "CUDA_VISIBLE_DEVICES"
+                                                       : "OMP_NUM_THREADS"))
+        return true;
+    for (size_t i = 0; i < ARRAY_SIZE(own_names); i++)
+        if (is_name(word, own_names[i]))
+            return true;
+    return false;
+}
+
+struct env_writer {
+    struct order_words *words;
+    struct buf line;
+    int rc; /* the first failure */
+};
+
+static void put(struct env_writer *w, const char *fmt, ...) ATTR_PRINTF(2, 3);
+
+static void put(struct env_writer *w, const char *fmt, ...)
+{
+    va_list args;
+
+    buf_clear(&w->line);
+    va_start(args, fmt);
+    buf_vprintf(&w->line, fmt, args);
+    va_end(args);
+    if (w->rc == 0)
+        w->rc = buf_error(&w->line);
+    if (w->rc == 0)
+        w->rc = order_words_add(w->words, w->line.text);
+}
+
+static void put_ppm(struct env_writer *w, const char *name, int64_t ppm)
+{
+    put(w, "%s=%lld.%06lld", name, (long long)(ppm / PPM), (long long)(ppm % PPM));
+}
+
+static void put_group(struct env_writer *w, const struct order *order, int32_t index,
+                      int32_t master_port)
+{
+    put(w, "RANK=%d", order->ranks[index].rank);
+    put(w, "LOCAL_RANK=%d", index);
+    put(w, "WORLD_SIZE=%d", order->plan.size);
+    put(w, "LOCAL_WORLD_SIZE=%d", order->n_ranks);
+    put(w, "MASTER_ADDR=%s", order->master_addr ? order->master_addr : "127.0.0.1");
+    put(w, "MASTER_PORT=%d", master_port);
+    if (order->device_kind == ORDER_CUDA)
+        put(w, "CUDA_VISIBLE_DEVICES=%d", order->ranks[index].device);
+    else
+        put(w, "OMP_NUM_THREADS=%d", order->threads > 0 ? order->threads : 1);
+}
+
+static void put_plan(struct env_writer *w, const struct order *order, const char *channel)
+{
+    const struct job_plan *plan = &order->plan;
+    int64_t to_ppm = order->lr_to_ppm > 0 ? order->lr_to_ppm : PPM;
+    int64_t from_ppm = order->lr_from_ppm > 0 ? order->lr_from_ppm : to_ppm;
+
+    put(w, "ELASTANE_JOB_ID=%u", order->job);
+    put(w, "ELASTANE_JOB_NAME=%s", order->name);
+    put(w, "ELASTANE_GENERATION=%u", plan->generation);
+    put(w, "ELASTANE_INCARNATION=%u", order->incarnation);
+    put(w, "ELASTANE_RESTART_COUNT=%d", order->restart_count);
+    put(w, "ELASTANE_LEVEL=%s", job_level_name(order->level));
+    put(w, "ELASTANE_CHANNEL=%s", channel);
+    put(w, "ELASTANE_GRACE_MS=%lld", (long long)(order->grace_us / USEC_PER_MSEC));
+    if (order->checkpoint_dir)
+        put(w, "ELASTANE_CHECKPOINT_DIR=%s", order->checkpoint_dir);
+    if (plan->global_batch == 0)
+        return; /* the job states no batch: the names are absent, not 0 */
+    put(w, "ELASTANE_GLOBAL_BATCH=%d", plan->global_batch);
+    put(w, "ELASTANE_MICRO_BATCH=%d", plan->micro_batch);
+    put(w, "ELASTANE_ACCUMULATION=%d", plan->accumulation);
+    put(w, "ELASTANE_BASE_BATCH=%d", order->batch_base);
+    put(w, "ELASTANE_LR_RULE=%s", job_lr_rule_name(order->lr_rule));
+    put_ppm(w, "ELASTANE_LR_FACTOR", to_ppm);
+    put_ppm(w, "ELASTANE_LR_FACTOR_FROM", from_ppm);
+    put(w, "ELASTANE_RAMP_START=%lld", (long long)order->ramp_start_samples);
+    put(w, "ELASTANE_RAMP_SAMPLES=%lld", (long long)order->ramp_samples);
+}
+
+int rank_env_build(const struct order *order, int32_t index, int32_t master_port,
+                   const char *channel, struct order_words *ret)
+{
+    struct order_words words = {0};
+    struct env_writer w = {.words = &words};
+
+    ASSERT(index >= 0);
+    ASSERT(index < order->n_ranks);
+    buf_init(&w.line, VALUE_MAX_BYTES);
+    for (size_t i = 0; w.rc == 0 && i < order->env.n; i++)
+        if (!is_ours(order, order->env.words[i]))
+            w.rc = order_words_add(&words, order->env.words[i]);
+    put_group(&w, order, index, master_port);
+    put_plan(&w, order, channel);
+    buf_release(&w.line);
+    if (w.rc < 0) {
+        rank_env_release(&words);
+        return w.rc;
+    }
+    *ret = words;
+    return 0;
+}
+
+void rank_env_release(struct order_words *words)
+{
+    for (size_t i = 0; i < words->n; i++)
+        mem_free(words->words[i]);
+    mem_free(words->words);
+    *words = (struct order_words){0};
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shim/rank_env.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+
+static struct order_words built(const struct order *order, int32_t index)
+{
+    struct order_words words;
+
+    assert_int_equal(rank_env_build(order, index, 4321, "/i/channel", &words), 0);
+    return words;
+}
+
+static const char *value(const struct order_words *words, const char *name)
+{
+    const char *found = NULL;
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < words->n; i++) {
+        if (strncmp(words->words[i], name, n) != 0 || words->words[i][n] != '=')
+            continue;
+        assert_null(found); /* a name stands once */
+        found = words->words[i] + n + 1;
+    }
+    return found;
+}
+
+static void order_of_two(struct order *order)
+{
+    static struct order_rank ranks[] = {{0, 3}, {1, 5}};
+
+    order_init(order);
+    order->job = 7;
+    order->plan = (struct job_plan){9, 2, 100, 25, 2};
+    order->batch_base = 50;
+    order->ranks = ranks;
+    order->n_ranks = 2;
+}
+
+static void forget(struct order *order)
+{
+    order->ranks = NULL; /* lent */
+    order_release(order);
+}
+
+static void rank_env_names_rank_and_plan(void **state)
+{
+    struct order order;
+    struct order_words words;
+
+    (void)state;
+    order_of_two(&order);
+    words = built(&order, 1);
+    assert_string_equal(value(&words, "RANK"), "1");
+    assert_string_equal(value(&words, "WORLD_SIZE"), "2");
+    assert_string_equal(value(&words, "MASTER_PORT"), "4321");
+    assert_string_equal(value(&words, "OMP_NUM_THREADS"), "1");
+    assert_string_equal(value(&words, "ELASTANE_GENERATION"), "9");
+    assert_string_equal(value(&words, "ELASTANE_GLOBAL_BATCH"), "100");
+    assert_string_equal(value(&words, "ELASTANE_LR_FACTOR"), "1.000000");
+    assert_string_equal(value(&words, "ELASTANE_CHANNEL"), "/i/channel");
+    assert_null(value(&words, "ELASTANE_CHECKPOINT_DIR"));
+    rank_env_release(&words);
+    forget(&order);
+}
+
+static void rank_env_lets_no_foreign_rank_leak_in(void **state)
+{
+    struct order order;
+    struct order_words words;
+
+    (void)state;
+    order_of_two(&order);
+    assert_int_equal(order_words_add(&order.env, "RANK=8"), 0);
+    assert_int_equal(order_words_add(&order.env, "RANKING=first"), 0);
+    assert_int_equal(order_words_add(&order.env, "ELASTANE_SOCKET=/s"), 0);
+    words = built(&order, 0);
+    assert_string_equal(value(&words, "RANK"), "0");
+    assert_string_equal(value(&words, "RANKING"), "first");
+    assert_null(value(&words, "ELASTANE_SOCKET"));
+    rank_env_release(&words);
+    forget(&order);
+}
+
+static void rank_env_of_a_gpu_names_the_device(void **state)
+{
+    struct order order;
+    struct order_words words;
+
+    (void)state;
+    order_of_two(&order);
+    order.device_kind = ORDER_CUDA;
+    assert_int_equal(order_words_add(&order.env, "OMP_NUM_THREADS=6"), 0);
+    assert_int_equal(order_words_add(&order.env, "CUDA_VISIBLE_DEVICES=0,1,2"), 0);
+    words = built(&order, 1);
+    assert_string_equal(value(&words, "CUDA_VISIBLE_DEVICES"), "5");
+    assert_string_equal(value(&words, "OMP_NUM_THREADS"), "6");
+    rank_env_release(&words);
+    forget(&order);
+}
+
+static void rank_env_of_a_job_without_batch_has_no_batch(void **state)
+{
+    struct order order;
+    struct order_words words;
+
+    (void)state;
+    order_of_two(&order);
+    order.plan.global_batch = 0;
+    words = built(&order, 0);
+    assert_null(value(&words, "ELASTANE_GLOBAL_BATCH"));
+    assert_null(value(&words, "ELASTANE_LR_FACTOR"));
+    assert_string_equal(value(&words, "ELASTANE_JOB_ID"), "7");
+    rank_env_release(&words);
+    forget(&order);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rank_env_names_rank_and_plan),
+        cmocka_unit_test(rank_env_lets_no_foreign_rank_leak_in),
+        cmocka_unit_test(rank_env_of_a_gpu_names_the_device),
+        cmocka_unit_test(rank_env_of_a_job_without_batch_has_no_batch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

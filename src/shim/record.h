@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record.h - small files that survive a crash: whole as they were, or whole as they are.
+ */
+#ifndef SHIM_RECORD_H
+#define SHIM_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Temporary file, fsync, rename, fsync of the directory. E_IO. */
+int record_write(int dir_fd, const char *name, const struct buf *text,
+                 struct err *err) ATTR_MUST_USE;
+/* Appends the file to *out, whose maximum bounds it. Links are not followed.
+ * E_NOTFOUND, E_IO, E_LIMIT or E_NOMEM. */
+int record_read(int dir_fd, const char *name, struct buf *out,
+                struct err *err) ATTR_MUST_USE;
+bool record_exists(int dir_fd, const char *name);
+/* Locks the file until the descriptor and its copies are closed. E_BUSY: another process
+ * holds it. */
+int record_lock(int dir_fd, const char *name, int *ret_fd, struct err *err) ATTR_MUST_USE;
+/* The kernel's name for this boot; cap >= 40. */
+int record_boot_id(char *ret, size_t cap, struct err *err) ATTR_MUST_USE;
+
+#endif

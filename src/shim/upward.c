@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* upward.c - the shim's side of its talk with the daemon.
+ *
+ * The shim dials, again and again with a growing pause, because it must outlive daemons.
+ * Nothing is queued for an absent one: after ADOPT the shim tells the present state, and
+ * the daemon repeats the duties that it still has. Only the exit insists: it is sent
+ * until it is acknowledged. */
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/state.h"
+
+#define DIAL_FIRST_US (50 * USEC_PER_MSEC)
+#define DIAL_MAX_US   (2 * USEC_PER_SEC)
+#define ACK_US        (2 * USEC_PER_SEC)
+#define OBSERVE_BEATS 5 /* measurements are summed up over so many beats */
+
+static void send_msg(struct shim *s, struct shim_msg *msg)
+{
+    uint8_t frame[FRAME_MAX];
+
+    msg->job = s->order.job;
+    msg->incarnation = s->order.incarnation;
+    msg->generation = s->order.plan.generation;
+    link_send(&s->daemon, frame, shim_msg_encode(msg, frame));
+}
+
+static void send_adopted(struct shim *s, struct shim_msg *msg)
+{
+    if (s->is_adopted)
+        send_msg(s, msg);
+}
+
+static int64_t samples_trained(const struct shim *s)
+{
+    int64_t samples = -1;
+
+    for (int32_t i = 0; i < s->order.n_ranks; i++) {
+        const struct rank_slot *slot = page_slot(&s->page, i);
+
+        if (s->ranks[i].has_said_hello)
+            samples = i64_max(
+                samples, atomic_load_explicit(&slot->samples_done, memory_order_relaxed));
+    }
+    return samples;
+}
+
+static void exit_fields(const struct shim *s, struct shim_msg *msg)
+{
+    msg->cause = s->exit.cause;
+    msg->exit_code = s->exit.exit_code;
+    msg->rank = s->exit.rank;
+    msg->micro_batch = s->exit.micro_batch;
+    msg->samples_done = s->exit.samples_done;
+    memcpy(msg->text, s->exit.text, sizeof(msg->text));
+}
+
+static void say_hello(struct shim *s)
+{
+    struct shim_msg msg = {.kind = SHIM_HELLO,
+                           .version = FRAME_VERSION,
+                           .phase = s->phase,
+                           .pid = (int32_t)getpid(),
+                           .size = s->order.plan.size,
+                           .ranks_up = ranks_up(s),
+                           .rank = -1,
+                           .samples_done = -1};
+
+    if (s->phase == SHIM_ENDED)
+        exit_fields(s, &msg);
+    else
+        msg.samples_done = samples_trained(s);
+    send_msg(s, &msg);
+}
+
+/* --- Reports. --------------------------------------------------------------------- */
+
+static void send_started(struct shim *s)
+{
+    struct shim_msg msg = {.kind = SHIM_STARTED, .size = s->order.plan.size};
+
+    send_adopted(s, &msg);
+}
+
+void upward_started(struct shim *s)
+{
+    s->hello_us = USEC_NEVER;
+    if (s->phase != SHIM_STARTING)
+        return;
+    shim_set_phase(s, SHIM_RUNNING);
+    send_started(s);
+}
+
+void upward_saved(struct shim *s)
+{
+    struct shim_msg msg = {
+        .kind = SHIM_SAVED, .step = s->agree.step, .samples_done = s->agree.samples_done};
+
+    memcpy(msg.manifest, s->agree.manifest, sizeof(msg.manifest));
+    send_adopted(s, &msg);
+}
+
+void upward_save_failed(struct shim *s, const char *text)
+{
+    struct shim_msg msg = {.kind = SHIM_SAVE_FAILED, .samples_done = s->saved_samples};
+
+    shim_log(s, "save failed: %s", text);
+    (void)snprintf(msg.text, sizeof(msg.text), "%s", text);
+    send_adopted(s, &msg);
+}
+
+void upward_oom(struct shim *s, int32_t index, int32_t micro_batch)
+{
+    struct shim_msg msg = {
+        .kind = SHIM_OOM, .rank = s->order.ranks[index].rank, .micro_batch = micro_batch};
+
+    send_adopted(s, &msg);
+}
+
+void upward_exit(struct shim *s)
+{
+    struct shim_msg msg = {.kind = SHIM_EXIT};
+
+    exit_fields(s, &msg);
+    send_adopted(s, &msg);
+    s->ack_us = s->now_us + ACK_US;
+}
+
+static void send_observations(struct shim *s, int32_t index, int64_t comm_bytes)
+{
+    struct observe_summary sum;
+
+    while (observe_take(&s->ranks[index].observe, &sum)) {
+        struct shim_msg msg = {.kind = SHIM_OBSERVE,
+                               .size = s->order.plan.size,
+                               .rank = s->order.ranks[index].rank,
+                               .observed = sum.what,
+                               .micro_batch = sum.micro_batch,
+                               .accumulation = s->order.plan.accumulation,
+                               .comm_bytes = comm_bytes,
+                               .count = sum.count,
+                               .time_ns = sum.median_ns,
+                               .is_noisy = sum.is_noisy ? 1 : 0};
+
+        if (sum.what == SHIM_OBSERVED_STEP)
+            msg.micro_batch = s->order.plan.micro_batch;
+        send_adopted(s, &msg);
+    }
+}
+
+/* Slowest step of a rank, for the hang rule; median of rank 0's, for the display. */
+static int64_t steps_of(struct shim_rank *rank)
+{
+    int64_t median = 0;
+
+    for (int32_t i = 0; i < rank->observe.n_kinds; i++) {
+        struct observe_kind *kind = &rank->observe.kinds[i];
+        int64_t copy[OBSERVE_WINDOW];
+
+        if (kind->what != SHIM_OBSERVED_STEP || kind->n == 0)
+            continue;
+        memcpy(copy, kind->time_ns, sizeof(copy));
+        median = observe_median(copy, kind->n);
+        rank->slowest_ns = i64_max(rank->slowest_ns, copy[kind->n - 1]);
+    }
+    return median;
+}
+
+void upward_beat(struct shim *s)
+{
+    struct shim_msg msg = {.kind = SHIM_BEAT,
+                           .phase = s->phase,
+                           .ranks_up = ranks_up(s),
+                           .step = ranks_largest_step(s),
+                           .samples_done = samples_trained(s)};
+
+    s->beats++;
+    for (int32_t i = 0; i < s->order.n_ranks; i++) {
+        struct shim_rank *rank = &s->ranks[i];
+        struct rank_slot *slot = page_slot(&s->page, i);
+        int64_t bytes = atomic_load_explicit(&slot->comm_bytes, memory_order_relaxed);
+        int64_t median_ns;
+
+        page_drain(slot, &rank->n_drained, &rank->observe);
+        median_ns = steps_of(rank);
+        bytes = i64_max(bytes, 0);
+        msg.comm_bytes = i64_max(msg.comm_bytes, bytes);
+        if (i == 0)
+            msg.time_ns = median_ns;
+        if (s->beats % OBSERVE_BEATS == 0)
+            send_observations(s, i, bytes);
+    }
+    send_adopted(s, &msg);
+}
+
+/* --- Orders. ---------------------------------------------------------------------- */
+
+static void take_adopt(struct shim *s)
+{
+    s->is_adopted = true;
+    if (s->phase == SHIM_ENDED)
+        upward_exit(s);
+    else if (s->phase == SHIM_WAITING)
+        upward_saved(s);
+    else if (s->phase != SHIM_STARTING && s->phase != SHIM_STOPPING)
+        send_started(s);
+}
+
+static void take_refuse(struct shim *s, const struct shim_msg *msg)
+{
+    shim_log(s, "refused: %s", msg->text);
+    s->is_refused = true;
+    if (s->phase == SHIM_ENDED)
+        s->is_finished = true;
+    else
+        group_fail(s, -1, JOB_CAUSE_LOST, 128 + 9,
+                   "the daemon knows no such incarnation");
+}
+
+static bool is_for_us(const struct shim *s, const struct shim_msg *msg)
+{
+    return msg->job == s->order.job && msg->incarnation == s->order.incarnation;
+}
+
+static void take_order(struct shim *s, const struct shim_msg *msg)
+{
+    if (!is_for_us(s, msg))
+        return;
+    switch ((int)msg->kind) { /* an int: only the daemon's kinds are expected here */
+    case SHIM_ADOPT:
+        take_adopt(s);
+        break;
+    case SHIM_REFUSE:
+        take_refuse(s, msg);
+        break;
+    case SHIM_SAVE:
+        ranks_save(s, msg->grace_us);
+        break;
+    case SHIM_GO_ON:
+        ranks_go_on(s, "called off");
+        break;
+    case SHIM_STOP:
+        group_stop(s, msg->grace_us);
+        break;
+    case SHIM_EXIT_ACK:
+        if (s->phase == SHIM_ENDED)
+            s->is_finished = true;
+        break;
+    default:
+        break;
+    }
+}
+
+void upward_serve(struct shim *s)
+{
+    struct frame frame;
+    struct shim_msg msg;
+
+    link_fill(&s->daemon);
+    while (link_next(&s->daemon, &frame)) {
+        int rc = shim_msg_decode(&frame, &msg);
+
+        if (rc == 0)
+            take_order(s, &msg);
+        else if (rc != E_VERSION)
+            link_close(&s->daemon);
+    }
+    if (!link_is_open(&s->daemon)) {
+        shim_log(s, "the daemon has hung up");
+        s->is_adopted = false;
+        s->dial_delay_us = DIAL_FIRST_US;
+        s->dial_us = s->now_us + DIAL_FIRST_US;
+    }
+}
+
+static void dial(struct shim *s)
+{
+    int fd;
+
+    s->is_adopted = false;
+    if (link_dial(s->order.daemon_socket, &fd, NULL) < 0) {
+        s->dial_delay_us = i64_max(DIAL_FIRST_US, s->dial_delay_us * 2);
+        s->dial_delay_us = i64_min(DIAL_MAX_US, s->dial_delay_us);
+        s->dial_us = s->now_us + s->dial_delay_us;
+        return;
+    }
+    shim_log(s, "connected to the daemon");
+    link_init(&s->daemon, fd);
+    s->dial_delay_us = 0;
+    s->dial_us = USEC_NEVER;
+    say_hello(s);
+}
+
+void upward_tick(struct shim *s)
+{
+    if (!link_is_open(&s->daemon) && s->dial_us == USEC_NEVER && s->order.daemon_socket) {
+        s->is_adopted = false;
+        s->dial_us = s->now_us + DIAL_FIRST_US;
+    }
+    if (s->dial_us <= s->now_us)
+        dial(s);
+    if (s->phase == SHIM_ENDED && s->ack_us <= s->now_us)
+        upward_exit(s);
+    if (s->leave_us <= s->now_us) {
+        shim_log(s, "nobody has taken the exit; exit.json stays");
+        s->is_finished = true;
+    }
+}

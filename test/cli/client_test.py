@@ -1,0 +1,442 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""client_test.py [slow] - `elastane` against a daemon that says good, bad and mad things."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+from fake_daemon import FakeDaemon, answer, problem
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAM = pathlib.Path(os.environ.get("ELASTANE_BUILD", "build")).resolve() / "src/prog/elastane"
+
+JOB = {"id": 17, "name": "mlp", "state": "running", "level": "elastic", "size": 2,
+       "global_batch": 512, "micro_batch": 256, "accumulation": 1, "generation": 3,
+       "samples_done": 300, "samples_total": 600, "rate_milli": 4100000, "active_us": 65000000,
+       "sizes": {"min": 1, "max": 4, "step": 1}, "reason": "grew", "grace_us": 30000000,
+       "batch_min": 128, "batch_max": 1024, "batch_base": 128, "argv": ["python3", "train.py"],
+       "nodes": [{"name": "n1", "devices": 2}], "submit_us": 1790000000000000,
+       "start_us": 1790000001000000, "cause": "none", "model_source": "measured",
+       "history": [{"time_us": 1790000000000000, "generation": 1, "size": 1, "global_batch": 128,
+                    "state": "starting", "reason": "alone in the cluster"},
+                   {"time_us": 1790000060000000, "generation": 3, "size": 2, "global_batch": 512,
+                    "state": "resizing", "reason": "pays back in 12 s"}]}
+
+
+class Run:
+    """One run of the program: code, out, err."""
+
+    def __init__(self, words, directory, **env):
+        base = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TZ": "UTC",
+                "ELASTANE_SOCKET": str(directory / "s")}
+        base.update(env)
+        done = subprocess.run([PROGRAM, *words], cwd=directory, env=base, timeout=120,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        self.code, self.out = done.returncode, done.stdout.decode()
+        self.err = done.stderr.decode()
+
+    def expect(self, code, out=None, err=None):
+        seen = f"exit {self.code}\nout: {self.out!r}\nerr: {self.err!r}"
+        assert self.code == code, f"wanted exit {code}; {seen}"
+        assert out is None or self.out == out, f"wanted out {out!r}; {seen}"
+        assert err is None or self.err == err, f"wanted err {err!r}; {seen}"
+        return self
+
+
+@contextlib.contextmanager
+def daemon(handler):
+    with tempfile.TemporaryDirectory() as top:
+        directory = pathlib.Path(top)
+        shutil.copytree(HERE / "files", directory, dirs_exist_ok=True)
+        with FakeDaemon(directory / "s", handler) as fake:
+            fake.directory = directory
+            fake.run = lambda *words, **env: Run(words, directory, **env)
+            yield fake
+        assert not fake.errors, fake.errors
+
+
+def always(*args, **kw):
+    return lambda *_: answer(*args, **kw)
+
+
+def submit_prints_the_id_alone():
+    with daemon(always(201, {"id": 17, "warnings": ["weight: ignored by policy fifo"]})) as d:
+        d.run("submit", "good.yaml").expect(
+            0, "17\n", "elastane: warning: weight: ignored by policy fifo\n")
+        method, path, headers, body = d.requests[0]
+        assert (method, path) == ("POST", "/v1/jobs")
+        assert headers["content-type"] == "application/json"
+        job = json.loads(body)
+        assert job["sizes"] == {"min": 1, "max": 4, "step": 1}
+        assert job["batch_min"] == 128 and job["samples_total"] == 600000
+        assert job["launch"]["argv"] == ["/bin/true", "--epochs", "10"]
+        assert job["launch"]["cwd"] == str(d.directory)
+        assert job["launch"]["env"] == {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin",
+                                        "SEED": "7", "TZ": "UTC"}
+        assert job["model"]["proc"][0] == {"micro_batch": 64, "time_ns": 10000000}
+        d.run("submit", "--json", "-e", "SEED=8", "--cwd", "/", "good.yaml").expect(
+            0, '{"id":17,"warnings":["weight: ignored by policy fifo"]}\n')
+        job = json.loads(d.requests[1][3])
+        assert job["launch"]["env"]["SEED"] == "8" and job["launch"]["cwd"] == "/"
+
+
+def submit_takes_only_named_variables_along():
+    with daemon(always(201, {"id": 1})) as d:
+        d.run("submit", "-e", "TOKEN", "--", "true", TOKEN="t", SECRET="s").expect(0, "1\n", "")
+        env = json.loads(d.requests[0][3])["launch"]["env"]
+        assert env["TOKEN"] == "t" and "SECRET" not in env and "ELASTANE_SOCKET" not in env
+
+
+def submit_runs_a_script_by_its_interpreter():
+    with daemon(always(201, {"id": 1})) as d:
+        (d.directory / "job.sh").chmod(0o644)
+        d.run("submit", "job.sh", "a", "b c").expect(0, "1\n")
+        job = json.loads(d.requests[0][3])
+        assert job["launch"]["argv"] == ["/bin/sh", str(d.directory / "job.sh"), "a", "b c"]
+        assert job["name"] == "script"
+        (d.directory / "job.sh").chmod(0o755)
+        d.run("submit", "job.sh").expect(0, "1\n")
+        assert json.loads(d.requests[1][3])["launch"]["argv"] == [str(d.directory / "job.sh")]
+
+
+def submit_shows_a_refusal_with_its_place():
+    with daemon(lambda *_: problem(422, "infeasible", "begins at 1; too small", "gpus")) as d:
+        d.run("submit", "good.yaml").expect(
+            1, "", "elastane: good.yaml:3:1: gpus: begins at 1; too small\n")
+        d.run("submit", "--gpus", "1", "good.yaml").expect(
+            1, "", "elastane: gpus: begins at 1; too small\n")
+        assert len(d.requests) == 2
+
+
+def submit_is_never_sent_twice():
+    with daemon(lambda *_: None) as d:
+        d.run("submit", "good.yaml").expect(3, "")
+        assert len(d.requests) == 1
+
+
+def list_fits_the_terminal_and_walks_pages():
+    pages = {"0": ([dict(JOB, id=1), dict(JOB, id=2, state="queued", size=0, global_batch=0,
+                                          reason="waits for 2 gpu")], 2),
+             "2": ([dict(JOB, id=3, next_size=4)], 0)}
+
+    def handler(method, path, *_):
+        jobs, following = pages[re.search(r"after=(\d+)", path)[1]]
+        return answer(200, {"jobs": jobs, "next": following})
+
+    with daemon(handler) as d:
+        d.run("list", "--all").expect(
+            0, "ID  NAME  STATE    LEVEL    GPUS  BATCH  DONE      RATE   TIME  REASON\n"
+               " 1  mlp   running  elastic     2    512   50%  4100.0/s  1m 5s  grew\n"
+               " 2  mlp   queued   elastic  1..4      -   50%  4100.0/s  1m 5s  waits for 2 gpu\n"
+               " 3  mlp   running  elastic   2>4    512   50%  4100.0/s  1m 5s  grew\n", "")
+        assert "&all=1" in d.requests[0][1]
+        narrow = d.run("list", "--state", "running,queued", COLUMNS="74").expect(0)
+        assert all(len(line) <= 74 for line in narrow.out.splitlines()), narrow.out
+        assert "waits for…" in narrow.out, narrow.out
+        assert "&state=running,queued" in d.requests[2][1]
+        jobs = json.loads(d.run("list", "--json").expect(0).out)["jobs"]
+        assert [job["id"] for job in jobs] == [1, 2, 3] and jobs[2] == dict(JOB, id=3, next_size=4)
+
+
+def list_without_jobs_is_an_empty_table():
+    with daemon(always(200, {"jobs": [], "next": 0})) as d:
+        assert d.run("list").expect(0).out.startswith("ID  NAME")
+        d.run("list", "--json").expect(0, '{"jobs":[]}\n')
+
+
+def list_does_not_go_round_in_circles():
+    with daemon(always(200, {"jobs": [JOB], "next": 17})) as d:
+        run = d.run("list").expect(3, "")
+        assert "circles" in run.err and len(d.requests) == 2
+
+
+def show_tells_plan_and_history():
+    with daemon(always(200, JOB)) as d:
+        out = d.run("show", "17").expect(0, err="").out
+        assert out.startswith("job 17 mlp: running\n"), out
+        assert "2 gpu, batch 512 = 2 x 1 passes of at most 256, generation 3" in out, out
+        assert "samples      300 of 600 (50%)" in out, out
+        assert re.search(r"^2026-\S+ \S+ +3  resizing +2 +512  pays back in 12 s$", out, re.M), out
+        assert json.loads(d.run("show", "17", "--json").expect(0).out) == JOB
+        assert d.requests[0][:2] == ("GET", "/v1/jobs/17")
+
+
+def show_of_a_stranger_is_not_found():
+    with daemon(lambda *_: problem(404, "not-found", "no job 99")) as d:
+        d.run("show", "99").expect(4, "", "elastane: no job 99\n")
+
+
+def show_does_not_let_names_play_with_the_terminal():
+    with daemon(always(200, dict(JOB, name="a\x1b[2Jb", reason="c\nd"))) as d:
+        out = d.run("show", "17").expect(0).out
+        assert "\x1b" not in out and "a?[2Jb" in out
+
+
+def wait_tells_the_end_by_its_exit_code():
+    for state, code in (("done", 0), ("failed", 10), ("cancelled", 11), ("dropped", 12)):
+        states = iter(["queued", "running", state])
+        with daemon(lambda *_: answer(200, dict(JOB, state=next(states)))) as d:
+            d.run("wait", "17").expect(code, f"job 17 mlp: {state}: grew\n", "")
+            assert d.requests[0][1] == "/v1/jobs/17/wait?timeout_s=30"
+            assert len(d.requests) == 3
+
+
+def wait_gives_up_after_its_timeout():
+    with daemon(always(200, JOB)) as d:
+        d.run("wait", "--timeout", "1s", "17").expect(
+            13, "", "elastane: warning: job 17 has not ended\n")
+
+
+def wait_outlives_a_daemon_that_restarts():
+    steps = iter([answer(200, JOB), None, problem(503, "again", "stopping"),
+                  answer(200, dict(JOB, state="done"))])
+    with daemon(lambda *_: next(steps)) as d:
+        d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n", "")
+
+
+def logs_are_passed_on_as_they_are():
+    with daemon(lambda *_: answer(200, b"a\x00\xff\r\n", "application/octet-stream")) as d:
+        done = subprocess.run([PROGRAM, "logs", "--rank", "1", "17"], capture_output=True,
+                              env={"ELASTANE_SOCKET": d.path}, timeout=60)
+        assert done.stdout == b"a\x00\xff\r\n" and done.returncode == 0
+        assert d.requests[0][1] == "/v1/jobs/17/logs?rank=1&offset=0"
+
+
+def logs_follow_until_the_last_line():
+    chunk = lambda text: f"{len(text):x}\r\n{text}\r\n".encode()
+    head = (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
+    asked = []
+
+    def handler(method, path, *_):
+        asked.append(path)
+        if path == "/v1/jobs/17":
+            return answer(200, dict(JOB, state="done"))
+        offset = int(re.search(r"offset=(\d+)", path)[1])
+        if "follow" not in path:
+            return answer(200, b"last\n", "application/octet-stream")
+        if offset == 0:
+            return [head, chunk("one\n"), chunk("two\n"), b"0\r\n\r\n"]
+        return [head, b"0\r\n\r\n"]
+
+    with daemon(handler) as d:
+        d.run("logs", "-f", "17").expect(0, "one\ntwo\nlast\n", "")
+        assert asked == ["/v1/jobs/17/logs?rank=0&offset=0&follow=1",
+                         "/v1/jobs/17/logs?rank=0&offset=8&follow=1", "/v1/jobs/17",
+                         "/v1/jobs/17/logs?rank=0&offset=8"], asked
+
+
+def logs_of_no_such_rank_are_not_found():
+    with daemon(lambda *_: problem(404, "not-found", "job 17 never had a rank 9")) as d:
+        d.run("logs", "-r", "9", "17").expect(4, "", "elastane: job 17 never had a rank 9\n")
+
+
+def logs_into_a_closed_pipe_end_quietly():
+    with daemon(lambda *_: answer(200, b"x" * 1000000, "application/octet-stream")) as d:
+        line = f"'{PROGRAM}' logs 17 | head -c 10; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["/bin/bash", "-c", line], capture_output=True, timeout=60,
+                              env={"ELASTANE_SOCKET": d.path, "PATH": "/usr/bin:/bin"})
+        assert done.returncode == 1 and done.stdout == b"x" * 10, done
+
+
+def cancel_tries_all_and_tells_the_first_failure():
+    def handler(method, path, *_):
+        if "/8/" in path:
+            return problem(404, "not-found", "no job 8")
+        return answer(202, {"id": int(path.split("/")[3]), "state": "stopping"})
+
+    with daemon(handler) as d:
+        d.run("cancel", "7", "8", "9").expect(4, "job 7: stopping\njob 9: stopping\n",
+                                              "elastane: no job 8\n")
+        assert [r[:2] for r in d.requests] == [("POST", f"/v1/jobs/{n}/cancel") for n in (7, 8, 9)]
+        d.run("pause", "--json", "7", "9").expect(
+            0, '[{"id":7,"state":"stopping"},{"id":9,"state":"stopping"}]\n')
+        d.run("resume", "7").expect(0, "job 7: stopping\n")
+        assert d.requests[-1][1] == "/v1/jobs/7/resume"
+
+
+def update_sends_only_what_is_given():
+    with daemon(always(200, {"id": 17, "warnings": []})) as d:
+        d.run("update", "17", "--gpus", "2,4", "--weight", "2").expect(0, "", "")
+        method, path, _, body = d.requests[0]
+        assert (method, path) == ("PATCH", "/v1/jobs/17")
+        assert json.loads(body) == {"sizes": {"listed": [2, 4]}, "weight_ppm": 2000000}
+
+
+def explain_prints_the_text():
+    with daemon(always(200, {"text": "It waits.\nFor 2 gpu.", "more": 1})) as d:
+        d.run("explain", "17").expect(0, "It waits.\nFor 2 gpu.\n", "")
+        d.run("explain", "--json", "17").expect(
+            0, '{"more":1,"text":"It waits.\\nFor 2 gpu."}\n')
+
+
+def nodes_show_who_holds_what():
+    nodes = [{"name": "n1", "device_type": "cpu", "state": "up", "devices": 4, "held": 3,
+              "free": 1, "gone": 0, "jobs": [{"id": 17, "devices": 2}, {"id": 19, "devices": 1}]},
+             {"name": "n2", "device_type": "", "state": "lost", "devices": 2, "held": 0,
+              "free": 0, "gone": 2, "jobs": []}]
+    with daemon(always(200, {"nodes": nodes})) as d:
+        d.run("nodes").expect(
+            0, "NODE  TYPE  STATE  GPUS  HELD  FREE  GONE  JOBS\n"
+               "n1    cpu   up        4     3     1     0  17:2 19:1\n"
+               "n2    -     lost      2     0     0     2  -\n", "")
+
+
+def status_fails_when_the_journal_is_blocked():
+    status = {"version": "0.1.0", "policy": "joint", "admission": "queue", "scaler": "payback",
+              "pid": 5, "jobs": {"running": 2}, "is_blocked": False, "blocked_reason": "",
+              "devices": {"total": 4, "held": 3, "free": 1, "gone": 0}}
+    with daemon(lambda *_: answer(200, status)) as d:
+        d.run("status").expect(
+            0, "elastaned 0.1.0, process 5\npolicy    joint, admission queue, scaler payback\n"
+               "devices   4: 3 held, 1 free, 0 gone\njobs      2 running\n", "")
+        status.update(is_blocked=True, blocked_reason="No space left on device")
+        assert "No space left" in d.run("status").expect(1).out
+
+
+def calibrate_waits_for_the_result():
+    states = iter([{"state": "running"}, {"state": "done", "time_us": 1790000000000000, "points": [
+        {"bytes": 4194304, "size": 2, "nodes": 1, "time_ns": 812000}]}])
+
+    def handler(method, path, *_):
+        if method == "POST":
+            return answer(202, {"state": "running"})
+        return answer(200, next(states))
+
+    with daemon(handler) as d:
+        out = d.run("calibrate").expect(0, err="").out
+        assert "4194304     2      1  812 us" in out, out
+
+
+def colour_is_for_terminals_only():
+    with daemon(always(200, {"jobs": [JOB], "next": 0})) as d:
+        env = {"ELASTANE_SOCKET": d.path, "TERM": "xterm", "PATH": "/usr/bin:/bin"}
+        for extra, has_colour in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+            line = ["script", "-qec", f"'{PROGRAM}' list", "/dev/null"]
+            out = subprocess.run(line, env=dict(env, **extra), capture_output=True, timeout=60,
+                                 stdin=subprocess.DEVNULL).stdout
+            assert (b"\x1b[32mrunning\x1b[0m" in out) == has_colour, (extra, out)
+        assert "\x1b" not in d.run("list", TERM="xterm").expect(0).out
+
+
+def mad_answers_are_told_from_good_ones():
+    bad = {
+        "nothing": None,
+        "no http": b"hello\r\n\r\n",
+        "html": answer(200, "<html>", "text/html"),
+        "cut": answer(200, JOB)[:-20],
+        "wrong type": answer(200, dict(JOB, size="2")),
+        "a list": answer(200, [JOB]),
+        "twice": answer(200, '{"id":1,"id":2,"state":"done"}'),
+        "deep": answer(200, "[" * 100000 + "]" * 100000),
+        "error page": answer(500, "oops", "text/plain"),
+        "bad gateway": answer(502, {"title": ""}),
+        "elsewhere": b"HTTP/1.1 302 X\r\nLocation: http://elastane/v1/jobs/1\r\n"
+                     b"Content-Length: 0\r\n\r\n",
+    }
+    for name, text in bad.items():
+        with daemon(lambda *_: text) as d:
+            run = d.run("show", "17")
+            assert run.code in (1, 3) and run.out == "" and run.err.startswith("elastane: "), \
+                (name, run.code, run.out, run.err)
+            assert len(d.requests) == 1, name
+
+
+def an_answer_without_end_is_cut_off():
+    def handler(*_):
+        yield b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+        for _ in range(80):
+            yield b"x" * (1 << 20)
+
+    with daemon(handler) as d:
+        run = d.run("show", "17").expect(3, "")
+        assert "larger than" in run.err, run.err
+
+
+def a_slow_answer_is_waited_for():
+    def handler(*_):
+        for byte in (lambda text: [text[:40], text[40:200], text[200:]])(answer(200, JOB)):
+            yield byte
+            time.sleep(0.3)
+
+    with daemon(handler) as d:
+        d.run("show", "17", "--json").expect(0)
+
+
+def a_full_disk_is_not_success():
+    with daemon(always(200, {"jobs": [JOB], "next": 0})) as d:
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([PROGRAM, "list"], env={"ELASTANE_SOCKET": d.path},
+                                  stdout=full, stderr=subprocess.PIPE, timeout=60)
+        assert done.returncode == 1 and b"cannot write" in done.stderr
+
+
+def a_socket_without_a_daemon_is_unreachable():
+    with tempfile.TemporaryDirectory() as top:
+        directory = pathlib.Path(top)
+        with socket.socket(socket.AF_UNIX) as stale:
+            stale.bind(str(directory / "s"))
+        run = Run(["list"], directory).expect(3, "")
+        assert "no daemon listens at" in run.err, run.err
+        long = "/tmp/" + "x" * 200
+        assert "longer than" in Run(["list", "--socket", long], directory).expect(3, "").err
+
+
+def a_socket_of_a_stranger_is_refused():
+    if os.geteuid() != 0:
+        return "needs root to give a socket away"
+    with daemon(always(200, {"jobs": [], "next": 0})) as d:
+        os.chown(d.path, 12345, 12345)
+        d.run("list").expect(0)  # the directory is root's: whoever put it there was allowed to
+        os.chmod(d.directory, 0o777)
+        run = d.run("list").expect(3, "")
+        assert "belongs to user 12345" in run.err and len(d.requests) == 1
+    return None
+
+
+def a_hung_daemon_is_given_up():
+    def handler(*_):
+        yield b"HTTP/1.1 200 OK\r\n"
+        time.sleep(32)
+
+    with daemon(handler) as d:
+        began = time.monotonic()
+        run = d.run("show", "17").expect(3, "")
+        assert "did not answer within 30 seconds" in run.err, run.err
+        assert time.monotonic() - began < 40
+
+
+SLOW = [a_hung_daemon_is_given_up]
+HELPERS = {"daemon", "always", "main"}
+QUICK = [f for name, f in list(globals().items())
+         if getattr(f, "__module__", "") == "__main__" and not isinstance(f, type)
+         and name not in HELPERS and f not in SLOW]
+
+
+def main():
+    tests = SLOW if "slow" in sys.argv else QUICK
+    failed = 0
+    print(f"1..{len(tests)}")
+    for number, test in enumerate(tests, 1):
+        try:
+            skip = test()
+            print(f"ok {number} - {test.__name__}" + (f" # SKIP {skip}" if skip else ""))
+        except Exception:
+            failed += 1
+            print(f"not ok {number} - {test.__name__}")
+            for line in traceback.format_exc().splitlines():
+                print("#", line)
+    return 1 if failed else 0
+
+
+sys.exit(main())

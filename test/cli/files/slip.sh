@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+#ELASTANE --gpus 2 --bach 64
+echo hello

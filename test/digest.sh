@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# digest.sh BUILD - one digest for every story: of the text and of the state at its end.
+#
+# make check-all runs it on gcc and clang builds, -O0 and -O2, and wants one answer (STYLE 7).
+set -euo pipefail
+tell=$(realpath "${1:?usage: digest.sh BUILD}")/test/golden/tell
+cd "$(dirname "$0")/golden"
+for story in *.scn; do
+    text=$("$tell" --table --digest "$story")
+    printf '%s %s\n' "${story%.scn}" "$(sha256sum <<<"$text" | cut -c1-16)"
+done

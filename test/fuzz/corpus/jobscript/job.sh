@@ -1,0 +1,5 @@
+#!/bin/sh
+#ELASTANE --gpus 2 --batch 64 # two of them
+#ELASTANE --name "script"
+echo hello
+#ELASTANE --gpus 4

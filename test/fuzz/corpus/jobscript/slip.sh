@@ -1,0 +1,2 @@
+#ELASTANE --gpus 2 --bach 64
+echo hello
