@@ -266,7 +266,6 @@ int store_reader_ended_after(struct store_reader *r, uint32_t after_job, int32_t
                              store_fact_fn fn, void *arg, struct err *err)
 {
     (void)sqlite3_bind_int64(r->ended_after, 1, after_job);
-    (void)sqlite3_bind_int(r->ended_after, 2,
-                           i32_min(i32_max(limit, 0), STORE_PAGE_MAX));
+    (void)sqlite3_bind_int(r->ended_after, 2, i32_min(i32_max(limit, 0), STORE_PAGE_MAX));
     return walk(r, r->ended_after, fn, arg, err);
 }
