@@ -82,6 +82,7 @@ static int put_job(struct api *api, uint32_t id, const char *history, struct buf
 void jobs_answer(struct request *r, enum jobs_form form)
 {
     struct api *api = r->api;
+    bool may_come = r->seq == 0 && api_has_undurable(api); /* asked before we look */
     struct err err = {0};
     struct buf history;
     struct buf text;
@@ -100,7 +101,7 @@ void jobs_answer(struct request *r, enum jobs_form form)
         return;
     }
     buf_release(&text);
-    if (rc != E_NOTFOUND || !api_has_undurable(api) || r->seq > 0) {
+    if (rc != E_NOTFOUND || !may_come) {
         if (err.code == 0)
             (void)err_set(&err, rc, "out of memory");
         request_fail(r, &err);

@@ -181,6 +181,7 @@ static int make_tail(struct request *r, struct tail *t, struct err *err)
 
 static void answer_logs(struct request *r)
 {
+    bool may_come = r->seq == 0 && api_has_undurable(r->api); /* asked before we look */
     struct tail *t = mem_new(1, sizeof(*t));
     struct MHD_Response *response = NULL;
     struct err err = {0};
@@ -204,7 +205,7 @@ static void answer_logs(struct request *r)
     }
     if (t)
         tail_free(t);
-    if (rc == E_NOTFOUND && r->seq == 0 && api_has_undurable(r->api))
+    if (rc == E_NOTFOUND && may_come)
         return; /* the job may be between core and disk */
     request_fail(r, &err);
 }

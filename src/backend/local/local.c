@@ -155,6 +155,28 @@ static void on_end_durable(void *arg, int rc, const struct err *err, uint32_t jo
     mem_free(note);
 }
 
+/* A command may be done before anybody could say that it was started. */
+static void say_started(struct post *post)
+{
+    const struct job *job = core_find_job(engine_core(post->local->engine), post->job);
+    struct event event = {.kind = EVENT_STARTED,
+                          .job = post->job,
+                          .incarnation = post->incarnation,
+                          .samples = -1};
+
+    if (job && job_duty(job).kind == DUTY_START)
+        (void)local_post(post->local, &event, NULL, NULL);
+}
+
+/* The last checkpoint of a job that is done says less than its end does. */
+static int64_t samples_when_done(const struct post *post, int64_t samples)
+{
+    const struct job *job = core_find_job(engine_core(post->local->engine), post->job);
+
+    samples = i64_max(samples, post->live.samples_done);
+    return job ? i64_max(samples, job->run.samples_done) : samples;
+}
+
 void local_end(struct post *post, const struct order_exit *record)
 {
     struct local *l = post->local;
@@ -170,6 +192,10 @@ void local_end(struct post *post, const struct order_exit *record)
 
     (void)snprintf(event.node.name, sizeof(event.node.name), "%s", l->ordering.node);
     (void)snprintf(event.text, sizeof(event.text), "%s", record->text);
+    if (record->cause == JOB_CAUSE_DONE) {
+        say_started(post);
+        event.samples = samples_when_done(post, record->samples_done);
+    }
     if (note)
         *note = (struct end_note){l, post->job, post->incarnation};
     if (!note || local_post(l, &event, on_end_durable, note) < 0) {
