@@ -63,7 +63,11 @@ class Daemon:
     def __enter__(self):
         self._sweep()  # what an earlier run was not let to clean up
         shutil.rmtree(self.state, ignore_errors=True)
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.end()
+            raise
         return self
 
     def __exit__(self, *_):
@@ -106,14 +110,18 @@ class Daemon:
     def job(self, number):
         return self.get(f"/v1/jobs/{number}")
 
-    def submit(self, *words):
-        """By the command line, as a person would; returns the job's number."""
-        done = subprocess.run([self.program("elastane"), "submit", *map(str, words)],
+    def command(self, *words):
+        """The command line, as a person would call it; returns what it printed."""
+        done = subprocess.run([self.program("elastane"), *map(str, words)],
                               env={**os.environ, "ELASTANE_SOCKET": self.socket}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         if done.returncode != 0:
-            raise Failure(f"elastane submit: {done.stderr.strip()}")
-        return int(done.stdout)
+            raise Failure(f"elastane {words[0]}: {done.stderr.strip()}")
+        return done.stdout
+
+    def submit(self, *words):
+        """Returns the job's number."""
+        return int(self.command("submit", *words))
 
     def log_of(self, number, rank=0):
         connection = _Connection(self.socket, 30)
