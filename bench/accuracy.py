@@ -25,6 +25,9 @@ from daemon import FINAL, Daemon, Failure  # noqa: E402
 EXAMPLES = ["mlp", "cnn"]
 BASE_BATCH = 128
 EPOCH = 60000
+# A stated model under which the largest batch of a size is the best, so that size and batch
+# change together and every run takes the same way.
+PROC, COMM = "32:0.033,128:0.071", "2:0.002,4:0.004"
 # What the size is to be from this share of the training on.
 SIZES = [(0.0, 1), (0.15, 4), (0.4, 2), (0.6, 3), (0.85, 1)]
 BOUND_POINTS = 1.0
@@ -52,7 +55,7 @@ def train_elastic(daemon, example, options, seed, result):
     total = options.epochs * EPOCH
     number = daemon.submit("--name", f"{example}-{seed}", "--level", "elastic", "--gpus", "1",
                            "--batch", f"{BASE_BATCH}..{4 * BASE_BATCH}", "--gpu-batch",
-                           BASE_BATCH, "--base-batch", BASE_BATCH, "--accumulate", "never",
+                           BASE_BATCH, "--proc", PROC, "--comm", COMM, "--base-batch", BASE_BATCH, "--accumulate", "never",
                            "--lr-rule", "linear", "--samples", total, "--",
                            *command(example, options, seed, result))
     wishes = SIZES[1:]

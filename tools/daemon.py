@@ -53,8 +53,8 @@ class Daemon:
         self.state = home / "state"
         self.socket = str(home / "elastane.sock")
         self.log_path = self.directory / "elastaned.log"
-        self.command = [self.program("elastaned"), "--state", self.state, "--socket",
-                        self.socket, "--devices", str(devices), *options]
+        self.argv = [self.program("elastaned"), "--state", self.state, "--socket",
+                     self.socket, "--devices", str(devices), *options]
         self.process = None
 
     def program(self, name):
@@ -77,7 +77,7 @@ class Daemon:
         """Starts the daemon on the state as it is; returns when it answers."""
         self.state.mkdir(mode=0o700, exist_ok=True)
         with self.log_path.open("ab") as log:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log, start_new_session=True)
         until = time.monotonic() + 30
         while time.monotonic() < until:
