@@ -317,6 +317,8 @@ static void fill_exit(struct shim *s)
         return;
     s->exit.rank = -1;
     s->exit.cause = cause_of_end(s);
+    if (s->exit.cause == JOB_CAUSE_DONE)
+        s->exit.samples_done = i64_max(s->saved_samples, s->done_samples);
     s->exit.exit_code = 0;
     for (int32_t i = 0; i < s->order.n_ranks && s->exit.cause != JOB_CAUSE_DONE; i++) {
         if (s->ranks[i].status == 0)

@@ -336,9 +336,10 @@ static void take_save_failed(struct shim *s, int32_t index, const struct rank_ms
     }
 }
 
-static void take_done(struct shim *s, int32_t index)
+static void take_done(struct shim *s, int32_t index, int64_t samples_done)
 {
     s->ranks[index].is_done = true;
+    s->done_samples = i64_max(s->done_samples, samples_done);
     if (s->phase == SHIM_SAVING)
         save_failed(s, "training is complete");
     else if (s->phase == SHIM_STOPPING && s->agree.state != AGREE_NONE)
@@ -388,7 +389,7 @@ static void take_from_rank(struct shim *s, struct shim_conn *conn,
             s->saved_samples = msg->samples_done;
         break;
     case RANK_DONE:
-        take_done(s, index);
+        take_done(s, index, msg->samples_done);
         break;
     case RANK_OOM:
         take_oom(s, index, msg);

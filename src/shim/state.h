@@ -69,6 +69,7 @@ struct shim {
     bool is_refused;       /* the daemon does not know us */
     bool is_finished;      /* the loop ends */
     int64_t saved_samples; /* in the last whole checkpoint; -1: no word */
+    int64_t done_samples;  /* when training was complete; -1: no word */
     struct order_exit exit;
     char note[SHIM_TEXT_BYTES]; /* what went wrong on the way out, for `exit` */
 

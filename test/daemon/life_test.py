@@ -46,13 +46,16 @@ def restartable_job_shrinks_and_grows_as_another_comes_and_goes():
         rig.start()
         wide = rig.loop("wide", sizes={"listed": [2, 4]})
         rig.wait(wide, "running", size=4)
+        until("four ranks", lambda: len(rig.lines("log")) == 4)
         other = rig.submit("await other", "other",
                            sizes={"min": 2, "max": 2})
         rig.wait(other, "running")
         assert rig.job(wide)["size"] == 2
+        until("two ranks", lambda: rig.lines("log").count("size 2") == 2)
         rig.touch("other")
         rig.wait(other, "done")
         rig.wait(wide, "running", size=4)
+        until("four ranks", lambda: rig.lines("log").count("size 4") == 8)
         rig.touch("go")
         seen = rig.wait(wide, "done")
         assert seen["resizes"] == 2 and seen["samples_repeated"] == 0, seen
