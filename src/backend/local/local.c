@@ -351,6 +351,16 @@ int local_jobs_fd(const struct local *l)
 
 /* --- Life. ------------------------------------------------------------------------ */
 
+static void on_calibrated(void *arg)
+{
+    struct local *l = arg;
+
+    local_log(l, l->calibrate.state == CALIBRATE_DONE ? LOCAL_INFO : LOCAL_WARNING,
+              "calibration %s%s%s", calibrate_state_name(l->calibrate.state),
+              l->calibrate.reason[0] ? ": " : "", l->calibrate.reason);
+    l->kick(l->arg); /* those who wait for it are looked after */
+}
+
 static int open_shims(struct local *l, struct err *err)
 {
     size_t cap = strlen(l->ordering.state_dir) + sizeof("/shim.sock");
@@ -389,6 +399,9 @@ int local_new(const struct local_options *o, struct local **ret, struct err *err
         rc = folder_open_jobs(o->state_dir, &l->jobs_fd, err);
     if (rc == 0)
         rc = open_shims(l, err);
+    if (rc == 0 && calibrate_init(&l->calibrate, l->loop, l->clock, l->ordering.state_dir,
+                                  on_calibrated, l) < 0)
+        rc = err_set(err, E_NOMEM, "out of memory");
     if (rc < 0) {
         local_free(l);
         return rc;
@@ -406,6 +419,7 @@ void local_free(struct local *l)
 {
     if (!l)
         return;
+    calibrate_release(&l->calibrate);
     posts_release(&l->posts);
     shims_free(l->shims);
     loop_timer_free(l->patrol);
@@ -419,7 +433,7 @@ void local_free(struct local *l)
     mem_free(l);
 }
 
-void local_set_calibration(struct local *l, const struct calibration *calibration)
+struct calibrate *local_calibrate(struct local *l)
 {
-    l->calibration = *calibration;
+    return &l->calibrate;
 }
