@@ -13,6 +13,7 @@
  * library but by their own deadlines. */
 #include "api/api.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -500,7 +501,7 @@ static int start_http(struct api *api, int listen_fd, struct err *err)
 int api_new(const struct api_options *o, struct api **ret, struct err *err)
 {
     struct api *api = mem_new(1, sizeof(*api));
-    int listen_fd = dup(o->listen_fd); /* the library closes its own */
+    int listen_fd = fcntl(o->listen_fd, F_DUPFD_CLOEXEC, 3); /* the library closes it */
     int rc = 0;
 
     if (!api || listen_fd < 0) {
