@@ -412,6 +412,7 @@ int main(int argc, char **argv)
         return 2;
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like others */
     raise_limits();
     if (start(&d, &err) < 0) {
         say_err(&err);

@@ -107,9 +107,9 @@ class Rig:
         left = []
         try:
             if kind is None:
+                left = until_gone(self.processes)  # a daemon lets the last shims go
                 if self.process:
                     self.stop()
-                left = until_gone(self.processes)
         finally:
             self.wipe()
         if kind is not None:
@@ -122,7 +122,7 @@ class Rig:
     def launch(self, *options, env=None):
         """Starts it and does not wait."""
         self.lives += 1
-        log = (self.top / "log").open("ab")
+        log = (self.top / "daemon.log").open("ab")
         self.process = subprocess.Popen(
             [DAEMON, "--state", self.state, "--socket", self.socket, *self.options, *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, cwd="/",
@@ -152,7 +152,7 @@ class Rig:
         assert status == 0, f"exit status {status}\n{self.log()}"
 
     def log(self):
-        path = self.top / "log"
+        path = self.top / "daemon.log"
         return path.read_text(errors="replace") if path.exists() else ""
 
     def processes(self):

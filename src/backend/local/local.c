@@ -9,8 +9,8 @@
  *      so a shim that an earlier daemon called cannot start afterwards.
  *   3. An end is posted from what a shim or a folder says, never from silence alone.
  *   4. No timer runs while there is nobody to wait for.
- * Where the core gives an incarnation up that still lives (nobody answered for 60 s after
- * a restart), the shim is refused when it dials, and ends. */
+ * After a restart a held lock confirms an incarnation as HELLO does. One that the core has
+ * given up although it lives (its folder was lost) is refused when it dials, and ends. */
 #include "backend/local/local.h"
 
 #include <stdarg.h>
@@ -232,6 +232,20 @@ static void close_unstarted(struct post *post)
     local_end(post, &record);
 }
 
+/* Held: a shim lives, though it may be frozen and say nothing for longer than the core
+ * waits after a restart. Its devices must not be given to another meanwhile. */
+static void say_held(struct post *post)
+{
+    const struct job *job = core_find_job(engine_core(post->local->engine), post->job);
+    struct event event = {.kind = EVENT_ADOPTED,
+                          .job = post->job,
+                          .incarnation = post->incarnation,
+                          .samples = -1};
+
+    if (job && job->run.is_unconfirmed)
+        (void)local_post(post->local, &event, NULL, NULL); /* the next look repeats it */
+}
+
 static void look_failed(struct post *post, const struct err *err)
 {
     local_log(post->local, LOCAL_ERROR, "job %u, incarnation %u: %s", post->job,
@@ -262,6 +276,7 @@ void local_look(struct post *post)
         local_end(post, &record);
         break;
     case FOLDER_HELD:
+        say_held(post);
         local_look_again(post, POST_EXPECTED, LOOK_LATER_US);
         break;
     case FOLDER_BROKEN: /* the shim ends what is left, and reports */
