@@ -32,7 +32,7 @@ def main():
         batch.step()  # <-
 
     if run.rank == 0:  # <-
-        fashion.report(model, run.samples_done, o.result)
+        fashion.report(model, o.result)
 
 
 if __name__ == "__main__":

@@ -53,9 +53,10 @@ class Daemon:
         self.state = home / "state"
         self.socket = str(home / "elastane.sock")
         self.log_path = self.directory / "elastaned.log"
-        self.command = [self.program("elastaned"), "--state", self.state, "--socket",
-                        self.socket, "--devices", str(devices), *options]
+        self.argv = [self.program("elastaned"), "--state", self.state, "--socket",
+                     self.socket, "--devices", str(devices), *options]
         self.process = None
+        self.unanswered = 0  # questions that got no answer in time
 
     def program(self, name):
         return self.build / "src/prog" / name
@@ -63,7 +64,11 @@ class Daemon:
     def __enter__(self):
         self._sweep()  # what an earlier run was not let to clean up
         shutil.rmtree(self.state, ignore_errors=True)
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.end()
+            raise
         return self
 
     def __exit__(self, *_):
@@ -73,7 +78,7 @@ class Daemon:
         """Starts the daemon on the state as it is; returns when it answers."""
         self.state.mkdir(mode=0o700, exist_ok=True)
         with self.log_path.open("ab") as log:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log, start_new_session=True)
         until = time.monotonic() + 30
         while time.monotonic() < until:
@@ -101,19 +106,29 @@ class Daemon:
         return json.loads(body)
 
     def get(self, path):
+        """Asks again when no answer came: a question may be repeated."""
+        for _ in range(2):
+            try:
+                return self.ask("GET", path, 10)
+            except TimeoutError:
+                self.unanswered += 1
         return self.ask("GET", path)
 
     def job(self, number):
         return self.get(f"/v1/jobs/{number}")
 
-    def submit(self, *words):
-        """By the command line, as a person would; returns the job's number."""
-        done = subprocess.run([self.program("elastane"), "submit", *map(str, words)],
+    def command(self, *words):
+        """The command line, as a person would call it; returns what it printed."""
+        done = subprocess.run([self.program("elastane"), *map(str, words)],
                               env={**os.environ, "ELASTANE_SOCKET": self.socket}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         if done.returncode != 0:
-            raise Failure(f"elastane submit: {done.stderr.strip()}")
-        return int(done.stdout)
+            raise Failure(f"elastane {words[0]}: {done.stderr.strip()}")
+        return done.stdout
+
+    def submit(self, *words):
+        """Returns the job's number."""
+        return int(self.command("submit", *words))
 
     def log_of(self, number, rank=0):
         connection = _Connection(self.socket, 30)

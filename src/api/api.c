@@ -459,7 +459,7 @@ static enum MHD_Result deliver(struct request *r)
     return rc;
 }
 
-/* The library wants eight parameters. NOLINTNEXTLINE(readability-function-size) */
+/* NOLINTNEXTLINE(readability-function-size): the library chose the parameters */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection,
                                   const char *path, const char *method,
                                   const char *version, const char *upload,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/term.h"
 #include "wire/quantity.h"
 #include "wire/suggest.h"
 
@@ -17,8 +18,7 @@
 static const struct cli_command *const commands[] = {
     &cli_submit, &cli_list,   &cli_show,      &cli_logs,   &cli_wait,
     &cli_cancel, &cli_pause,  &cli_resume,    &cli_update, &cli_explain,
-    &cli_nodes,  &cli_status, &cli_calibrate, &cli_replay,
-    &cli_simulate,
+    &cli_nodes,  &cli_status, &cli_calibrate, &cli_replay, &cli_simulate,
 };
 
 const struct cli_command *cli_command_at(size_t index)
@@ -83,8 +83,9 @@ int cli_main(int argc, char **argv)
 
 int cli_fail(const struct err *err)
 {
-    fprintf(stderr, "elastane: %s%s%s\n", err->field, err->field[0] ? ": " : "",
-            err->text[0] ? err->text : err_name(err->code));
+    fprintf(stderr, "elastane: %s%s", err->field, err->field[0] ? ": " : "");
+    term_print(stderr, err->text[0] ? err->text : err_name(err->code), "\n\t");
+    (void)fputc('\n', stderr);
     switch (err->code) {
     case E_NOTFOUND:
         return CLI_NOT_FOUND;
@@ -98,12 +99,14 @@ int cli_fail(const struct err *err)
 
 void cli_warn(const char *fmt, ...)
 {
+    char text[1024];
     va_list args;
 
-    fputs("elastane: warning: ", stderr);
     va_start(args, fmt);
-    (void)vfprintf(stderr, fmt, args);
+    (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    fputs("elastane: warning: ", stderr);
+    term_print(stderr, text, "");
     fputc('\n', stderr);
 }
 

@@ -308,8 +308,7 @@ void decide_perf(struct draft *d, const struct event *event)
 
     if (!take_run(d, event, &run))
         return;
-    if (event->samples > run.samples_done)
-        run.samples_done = event->samples;
+    set_samples(&run, event->samples); /* less than before: it began at a checkpoint */
     if (event->rate_milli > 0)
         run.rate_milli = event->rate_milli;
     draft_put_run(d, &run);

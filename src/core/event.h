@@ -48,7 +48,8 @@ struct event {
     uint32_t incarnation;
     enum job_cause cause;
     int32_t exit_code;
-    int64_t samples; /* samples_done as the trainer or its checkpoint says; -1: no word */
+    int64_t samples; /* SAVED, EXIT, PERF, ADOPTED: samples_done as the trainer
+                        or its checkpoint says; -1: no word */
     int64_t rate_milli;
     char text[REASON_MAX_BYTES];
 };

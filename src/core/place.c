@@ -63,23 +63,32 @@ static void take(struct choice *x, const struct node *node, bool held, int32_t w
     }
 }
 
+/* The node that holds most, the first of several; -1 when none holds anything. */
+static int32_t most_held(const struct choice *x, const uint8_t *visited)
+{
+    const struct cluster *c = x->cluster;
+    int32_t best = -1;
+    int32_t most = 0;
+
+    for (int32_t i = 0; i < c->n_nodes; i++) {
+        int32_t n = visited[i] ? 0 : count_held(x, &c->nodes[i]);
+
+        if (n > most && c->nodes[i].state == NODE_UP) {
+            most = n;
+            best = i;
+        }
+    }
+    return best;
+}
+
 /* What is held is kept, on the nodes that hold most first. */
 static void keep_held(struct choice *x, uint8_t *taken, uint8_t *visited)
 {
     const struct cluster *c = x->cluster;
 
     while (x->left > 0) {
-        int32_t best = -1;
-        int32_t most = 0;
+        int32_t best = most_held(x, visited);
 
-        for (int32_t i = 0; i < c->n_nodes; i++) {
-            int32_t n = visited[i] ? 0 : count_held(x, &c->nodes[i]);
-
-            if (n > most && c->nodes[i].state == NODE_UP) {
-                most = n;
-                best = i;
-            }
-        }
         if (best < 0)
             return;
         visited[best] = 1;

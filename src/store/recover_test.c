@@ -30,6 +30,7 @@ struct daemon {
     pthread_mutex_t mutex;
     pthread_cond_t cond;
     long n_notes;
+    bool has_room; /* a writer that failed may try again */
     int answers;
     int last_rc;
     int performed;
@@ -45,17 +46,24 @@ static void on_notify(void *arg)
     (void)pthread_mutex_unlock(&d->mutex);
 }
 
-/* A writer that fails waits for the next note instead of a time: the test makes one. */
+/* A writer that failed waits, not for a time, but until the test says that there is room.
+ */
 static void on_pause(void *arg, int attempt)
 {
     struct daemon *d = arg;
-    long seen;
 
     (void)attempt;
     (void)pthread_mutex_lock(&d->mutex);
-    seen = d->n_notes;
-    while (d->n_notes == seen)
+    while (!d->has_room)
         (void)pthread_cond_wait(&d->cond, &d->mutex);
+    (void)pthread_mutex_unlock(&d->mutex);
+}
+
+static void make_room(struct daemon *d)
+{
+    (void)pthread_mutex_lock(&d->mutex);
+    d->has_room = true;
+    (void)pthread_cond_broadcast(&d->cond);
     (void)pthread_mutex_unlock(&d->mutex);
 }
 
@@ -313,7 +321,7 @@ static void a_full_disk_refuses_submits_until_it_has_room(void **state)
     assert_int_equal(d.answers, 3);
     assert_int_equal(d.last_rc, E_AGAIN);
     assert_true(fault_vfs_disarm() > 0);
-    on_notify(&d); /* the writer tries again */
+    make_room(&d);
     await_durable(&d);
     assert_false(engine_is_blocked(d.engine, NULL));
     assert_int_equal(d.answers, 4);

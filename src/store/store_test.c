@@ -279,7 +279,7 @@ static void a_fault_at_any_write_leaves_every_row_once(void **state)
         long faults;
 
         bench_init(&b);
-        b.pauses_given = 1000;
+        give_pauses(&b, 1000);
         fault_vfs_arm(FAULT_FULL, nth, false);
         for (int i = 0; i < 4; i++) {
             put_rows(&b, 3);
@@ -304,7 +304,7 @@ static void a_store_that_cannot_write_says_so_when_it_is_closed(void **state)
     await_durable(&b, 2);
     fault_vfs_arm(FAULT_FULL, 1, true);
     put_rows(&b, 7);
-    b.pauses_given = 1000;
+    give_pauses(&b, 1000);
     assert_int_equal(store_close(b.store, &err), E_IO);
     assert_non_null(strstr(err.text, "7 rows"));
     (void)fault_vfs_disarm();

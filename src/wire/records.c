@@ -273,8 +273,9 @@ static const struct field event_fields[] = {
     {CHARS_AS("node", event, node.name),
      .kinds = BIT(EVENT_NODE_UP) | BIT(EVENT_NODE_LOST) | BIT(EVENT_EXIT)},
     {SCALAR(event, rate_milli), .kinds = BIT(EVENT_PERF)},
-    {SCALAR(event, samples),
-     .kinds = BIT(EVENT_SAVED) | BIT(EVENT_EXIT) | BIT(EVENT_PERF) | BIT(EVENT_ADOPTED)},
+    {SCALAR(event, samples), .kinds = BIT(EVENT_STARTED) | BIT(EVENT_SAVED) |
+                                      BIT(EVENT_EXIT) | BIT(EVENT_PERF) |
+                                      BIT(EVENT_ADOPTED)},
     {POINTER(event, spec, spec), .flags = FIELD_NEED,
      .kinds = BIT(EVENT_SUBMIT) | BIT(EVENT_UPDATE)},
     {CHARS(event, text), .kinds = FROM_PEOPLE | BIT(EVENT_SAVE_FAILED) | BIT(EVENT_EXIT)},

@@ -165,7 +165,7 @@ def show_tells_plan_and_history():
     with daemon(always(200, JOB)) as d:
         out = d.run("show", "17").expect(0, err="").out
         assert out.startswith("job 17 mlp: running\n"), out
-        assert "2 gpu, batch 512 = 2 x 1 passes of at most 256, generation 3" in out, out
+        assert "2 gpus, batch 512 = 2 x 1 passes of at most 256, generation 3" in out, out
         assert "samples      300 of 600 (50%)" in out, out
         assert re.search(r"^2026-\S+ \S+ +3  resizing +2 +512  pays back in 12 s$", out, re.M), out
         assert json.loads(d.run("show", "17", "--json").expect(0).out) == JOB

@@ -217,6 +217,25 @@ def node_with_another_count_is_refused_and_a_new_name_is_not():
         rig.wait(rig.submit("true"), "done")
 
 
+# R09, R11: a frozen shim cannot answer, but its lock says that its devices are in use.
+def r09_frozen_shim_is_confirmed_by_its_lock():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        shim = next(pid for pid, words in rig.processes() if b"elastane-shim" in words)
+        os.kill(shim, signal.SIGSTOP)
+        try:
+            rig.kill()
+            rig.start()
+            rig.wait(job, "running", is_unconfirmed=False, incarnation=1)
+        finally:
+            os.kill(shim, signal.SIGCONT)
+        rig.touch("go")
+        rig.wait(job, "done", incarnation=1)
+        rig.check_books()
+
+
 def shim_of_a_finished_job_is_told_to_leave():
     with Rig() as rig:
         rig.start()
@@ -245,4 +264,5 @@ run([r09_killed_daemon_finds_its_jobs_running,
      socket_of_another_user_is_left_alone,
      settings_stay_in_the_state_until_they_are_stated_again,
      node_with_another_count_is_refused_and_a_new_name_is_not,
+     r09_frozen_shim_is_confirmed_by_its_lock,
      shim_of_a_finished_job_is_told_to_leave])

@@ -3,15 +3,21 @@
  *
  * The shim has applied the warm-up rule and sends medians that settled; learn_observe()
  * folds them into the model and says whether it moved. Invariants:
- *   1. The model is learned on from the newest one that was posted in this incarnation; a
- * new incarnation begins with what the core knows (its ceiling may have fallen).
+ *   1. The model is learned on within an incarnation; a new one begins with what the core
+ *      knows (its ceiling may have fallen).
  *   2. Only rank 0 is listened to: medians of several ranks would take turns in one
  * point.
- *   3. Sizes that nobody has measured are filled in from the machine's calibration, once
+ *   3. The first model of a job is told when it has two micro-batches to tell of, or
+ * after PATIENCE_US: with a single point every batch looks alike, and the job would be
+ * moved on a guess while it is still trying the others.
+ *   4. Whole steps are a last resort, for jobs that report nothing finer in that time.
+ *   5. Sizes that nobody has measured are filled in from the machine's calibration, once
  * the job has said how many bytes it all-reduces. */
 #include "backend/local/jsa.h"
 
 #include "backend/local/local_state.h"
+
+#define PATIENCE_US (20 * USEC_PER_SEC)
 
 static bool to_observation(const struct job *job, const struct shim_msg *msg,
                            struct learn_observation *ret)
@@ -49,28 +55,48 @@ static bool to_observation(const struct job *job, const struct shim_msg *msg,
     return false;
 }
 
+/* Folds one observation into what the post has learned. */
+static void learn(struct post *post, const struct job *job, const struct shim_msg *msg)
+{
+    struct learn_observation seen;
+
+    if (!to_observation(job, msg, &seen))
+        return;
+    if (learn_observe(&post->learned, &seen))
+        post->has_learned = true;
+}
+
+static bool is_worth_telling(const struct post *post, const struct job *job,
+                             usec_t ran_us)
+{
+    bool is_fixed = job->spec.batch_min == job->spec.batch_max;
+
+    return post->has_learned &&
+           (is_fixed || post->learned.n_proc >= 2 || ran_us >= PATIENCE_US);
+}
+
 void jsa_take(struct post *post, const struct shim_msg *msg)
 {
     struct local *l = post->local;
     const struct job *job = core_find_job(engine_core(l->engine), post->job);
-    struct event event = {.kind = EVENT_MODEL, .job = post->job};
-    struct learn_observation seen;
-    struct perf_model model;
+    struct event event = {.kind = EVENT_MODEL, .job = post->job, .model = &post->learned};
+    usec_t ran_us;
 
     if (!job || msg->rank > 0 || job->run.state != JOB_RUNNING)
         return;
     if (post->learned_incarnation != post->incarnation) {
         post->learned = job->model;
         post->learned_incarnation = post->incarnation;
+        post->has_learned = false;
     }
-    if (!to_observation(job, msg, &seen))
+    ran_us = clock_now(l->clock) - job->run.since_us;
+    if (msg->kind != SHIM_BEAT || ran_us >= PATIENCE_US)
+        learn(post, job, msg);
+    else if (msg->comm_bytes > 0)
+        post->learned.comm_bytes = msg->comm_bytes;
+    if (msg->kind != SHIM_BEAT || !is_worth_telling(post, job, ran_us))
         return;
-    model = post->learned;
-    if (!learn_observe(&model, &seen))
-        return;
-    (void)learn_calibrate(&model, &l->calibration, job->spec.sizes.max);
-    event.model = &model;
-    if (local_post(l, &event, NULL, NULL) < 0)
-        return; /* the next summary says it again */
-    post->learned = model;
+    (void)learn_calibrate(&post->learned, &l->calibrate.table, job->spec.sizes.max);
+    if (local_post(l, &event, NULL, NULL) == 0)
+        post->has_learned = false; /* else the next beat tries again */
 }

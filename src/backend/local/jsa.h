@@ -7,8 +7,8 @@
 #include "backend/local/posts.h"
 #include "wire/shim_msg.h"
 
-/* Takes a SHIM_OBSERVE, or the step time of a SHIM_BEAT, of the post's incarnation. Posts
- * an EVENT_MODEL when the model has changed enough to be worth one. */
+/* Takes a SHIM_OBSERVE, or a SHIM_BEAT, of the post's incarnation. What changed enough
+ * since the last EVENT_MODEL is posted with the beat, once a second at most. */
 void jsa_take(struct post *post, const struct shim_msg *msg);
 
 #endif

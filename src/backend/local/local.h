@@ -16,7 +16,6 @@
 
 #include "base/attr.h"
 #include "base/err.h"
-#include "core/perf/learn.h"
 #include "engine/engine.h"
 #include "loop/clock.h"
 #include "loop/loop.h"
@@ -24,6 +23,7 @@
 #include "wire/shim_msg.h"
 
 struct local;
+struct calibrate;
 
 struct local_options {
     struct loop *loop;
@@ -61,9 +61,9 @@ struct local_live {
     int64_t rate_milli;   /* samples per second, 1e-3; 0: no word */
 };
 
-/* What an all-reduce costs on this machine; models of jobs are completed with it from now
- * on. */
-void local_set_calibration(struct local *local, const struct calibration *calibration);
+/* What an all-reduce costs on this machine; its table completes the models of jobs. Lent.
+ */
+struct calibrate *local_calibrate(struct local *local);
 
 /* Whether a shim of the job's newest incarnation is connected. */
 bool local_get_live(const struct local *local, uint32_t job, struct local_live *ret);

@@ -36,8 +36,9 @@ struct post {
     usec_t perf_us;  /* last EVENT_PERF; 0: none */
     int64_t perf_ns; /* its median step */
     struct local_live live;
-    struct perf_model learned;    /* the newest model posted; jsa.c */
-    uint32_t learned_incarnation; /* in this incarnation; 0: none */
+    struct perf_model learned;    /* what was measured so far; jsa.c */
+    uint32_t learned_incarnation; /* in this incarnation; 0: nothing yet */
+    bool has_learned;             /* since the last EVENT_MODEL */
 };
 
 struct posts {
