@@ -162,7 +162,8 @@ static int make_parts(struct daemon *d, struct err *err)
         say(LOG_WARNING, "%d snapshots could not be read: %s", recovery.skipped_snapshots,
             recovery.skipped.text);
     local_attach(d->local, d->engine);
-    return check_nodes(d, err);
+    rc = local_check_folders(d->local, err);
+    return rc < 0 ? rc : check_nodes(d, err);
 }
 
 static int begin(struct daemon *d, struct err *err)

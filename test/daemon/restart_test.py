@@ -236,6 +236,35 @@ def r09_frozen_shim_is_confirmed_by_its_lock():
         rig.check_books()
 
 
+def journal_older_than_the_folders_of_its_jobs_is_refused():
+    with Rig() as rig:
+        rig.start()
+        rig.wait(rig.submit("exit 3"), "failed")
+        rig.stop()
+        for path in rig.state.glob("state.db*"):
+            path.unlink()
+        assert rig.launch().wait(PATIENCE) == 1
+        rig.process.stdout.close()
+        rig.process = None
+        assert "jobs/1 exists" in rig.log(), rig.log()
+        (rig.state / "jobs").rename(rig.top / "old jobs")
+        rig.start()
+        rig.wait(rig.submit("true"), "done")
+
+
+def state_of_another_user_is_refused():
+    if os.geteuid() != 0:
+        return "needs root"
+    with Rig() as rig:
+        rig.state.mkdir(mode=0o700)
+        os.chown(rig.state, 65534, 65534)
+        assert rig.launch().wait(PATIENCE) == 1
+        rig.process.stdout.close()
+        rig.process = None
+        assert "belongs to user 65534" in rig.log(), rig.log()
+    return None
+
+
 def shim_of_a_finished_job_is_told_to_leave():
     with Rig() as rig:
         rig.start()
@@ -265,4 +294,6 @@ run([r09_killed_daemon_finds_its_jobs_running,
      settings_stay_in_the_state_until_they_are_stated_again,
      node_with_another_count_is_refused_and_a_new_name_is_not,
      r09_frozen_shim_is_confirmed_by_its_lock,
+     journal_older_than_the_folders_of_its_jobs_is_refused,
+     state_of_another_user_is_refused,
      shim_of_a_finished_job_is_told_to_leave])

@@ -9,10 +9,8 @@
  *      so a shim that an earlier daemon called cannot start afterwards.
  *   3. An end is posted from what a shim or a folder says, never from silence alone.
  *   4. No timer runs while there is nobody to wait for.
- * After a restart a held lock confirms an incarnation, as HELLO does. One that the core
- * has given up although it lives (its folder was lost) is refused when it dials, and
- * ends.
- */
+ * After a restart a held lock confirms an incarnation, as HELLO does. One that was given
+ * up although it lives (its folder was lost) is refused when it dials, and ends. */
 #include "backend/local/local.h"
 
 #include <stdarg.h>
@@ -349,6 +347,20 @@ void local_begin(struct local *l)
     for (size_t i = 0; i < l->posts.n; i++)
         if (l->posts.items[i]->state == POST_UNSEEN)
             local_look(l->posts.items[i]);
+}
+
+int local_check_folders(const struct local *l, struct err *err)
+{
+    uint32_t next = core_globals(engine_core(l->engine))->next_job;
+    uint32_t newest = 0;
+    int rc = folder_newest_job(l->jobs_fd, &newest, err);
+
+    if (rc < 0 || newest < next)
+        return rc;
+    return err_field(err, E_CORRUPT, "journal",
+                     "is older than the folders of its jobs: it ends before job %u, but "
+                     "jobs/%u exists; restore the newest state.db, or move jobs/ away",
+                     next, newest);
 }
 
 bool local_get_live(const struct local *l, uint32_t job, struct local_live *ret)

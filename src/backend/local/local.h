@@ -6,8 +6,8 @@
  * socket, STATE/shim.sock. Nothing here decides; everything may be repeated.
  *
  * Order of calls: local_new, engine_new with local_port(), recovery, local_attach,
- * engine_begin, EVENT_DAEMON_START, local_begin. At the end engine_free before
- * local_free. */
+ * local_check_folders, engine_begin, EVENT_DAEMON_START, local_begin. At the end
+ * engine_free before local_free. */
 #ifndef BACKEND_LOCAL_LOCAL_H
 #define BACKEND_LOCAL_LOCAL_H
 
@@ -48,6 +48,9 @@ void local_free(struct local *local);
 struct engine_backend_port local_port(struct local *local);
 /* The engine whose port this is; before engine_begin(). */
 void local_attach(struct local *local, struct engine *engine);
+/* After recovery: E_CORRUPT when there are folders of jobs that the state does not know.
+ * A new job of such a number would be told how the old one ended. */
+int local_check_folders(const struct local *local, struct err *err) ATTR_MUST_USE;
 /* Looks after what recovery has left; from here on shims are answered. */
 void local_begin(struct local *local);
 
