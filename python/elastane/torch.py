@@ -111,10 +111,10 @@ class Run:
         self._pace = parse_pace(os.environ.get("ELASTANE_PACE", "off"))
         self._gradients = _Gradients(self.model)
         self._owns_group = _join_group(self.plan, self._gradients.is_cuda)
-        self._steps = 0
+        self._steps = 0  # of this process
         self._last_save = time.monotonic()
         self._current_micro = 0  # samples of the part in work
-        self._has_failed = False
+        self._is_unfinished = False  # at exit: there is more to train, or an exception came
         samples_done = self._load()
         self._is_new = probe and samples_done == 0 and \
             self.session.mode == elastane.CONNECTED
@@ -182,7 +182,7 @@ class Run:
         elif action == elastane.CONTINUE and self._is_time_to_save():
             action = self._save()
         if action == elastane.STOP:
-            self._has_failed = True  # no done at exit: there is more to train
+            self._is_unfinished = True
             raise SystemExit(0)
 
     # --- Checkpoints. ---
@@ -261,13 +261,13 @@ class Run:
     # --- The end of the process. ---
 
     def _on_exception(self, kind, value, trace):
-        self._has_failed = True
+        self._is_unfinished = True
         if _is_out_of_memory(value) and self._current_micro > 0:
             self.session.out_of_memory(self._current_micro)
         self._excepthook(kind, value, trace)
 
     def _at_exit(self):
-        if not self._has_failed:
+        if not self._is_unfinished:
             self.session.done()
         self.session.close()
         if self._owns_group and dist.is_initialized():

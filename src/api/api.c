@@ -31,8 +31,8 @@
 #define CONNECTION_MEM    ((size_t)32 << 10)
 #define BODY_READ_MAX     ((int64_t)64 << 20)
 #define RETRY_AFTER_S     "1"
-#define FINISH_ROUNDS      8
-#define OWED_PATIENCE_US   (2 * USEC_PER_SEC)
+#define FINISH_ROUNDS     8
+#define OWED_PATIENCE_US  (2 * USEC_PER_SEC)
 
 static const struct {
     bool has_body;
@@ -292,10 +292,11 @@ static void poll_owed(struct request *r)
     } else if (r->deadline_us == USEC_NEVER) {
         r->deadline_us = now_us + OWED_PATIENCE_US;
     } else if (r->deadline_us <= now_us) {
-        (void)err_set(&err, E_AGAIN,
-                      "the journal cannot be written now (%.150s); the request may still be "
-                      "carried out when it can: look before you repeat it",
-                      why.text);
+        (void)err_set(
+            &err, E_AGAIN,
+            "the journal cannot be written now (%.150s); the request may still be "
+            "carried out when it can: look before you repeat it",
+            why.text);
         request_fail(r, &err);
     }
 }

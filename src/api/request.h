@@ -3,9 +3,9 @@
  *
  * A handler either answers at once (request_json, request_fail, ...) or parks the request
  * with a function that is asked again and again (request_park), or leaves it to an answer
- * of the engine. A request that has no answer yet is suspended, and so cannot go away. One
- * to which the engine owes an answer lives until that has come, even if the client got
- * another one meanwhile. */
+ * of the engine. A request that has no answer yet is suspended, and so cannot go away.
+ * One to which the engine owes an answer lives until that has come, even if the client
+ * got another one meanwhile. */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
 
@@ -49,7 +49,7 @@ struct request {
     usec_t deadline_us;
     engine_answer_fn answer; /* set: the engine owes one; called if nobody was faster */
     bool is_orphan;          /* the connection is gone, and the engine still owes */
-    int64_t seq; /* of the journal, that must be durable first; 0: none */
+    int64_t seq;             /* of the journal, that must be durable first; 0: none */
 
     char *warnings; /* of a submit or update */
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/term.h"
 #include "wire/quantity.h"
 #include "wire/suggest.h"
 
@@ -109,9 +110,11 @@ int cli_fail(const struct err *err)
 {
     bool is_id = err->code == E_NOTFOUND && strcmp(err->field, "id") == 0;
 
-    fprintf(stderr, "elastane: %s%s%s%s\n", err->field, err->field[0] ? ": " : "",
-            err->text[0] ? err->text : err_name(err->code),
-            is_id ? "; 'elastane list --all' shows all" : "");
+    fprintf(stderr, "elastane: %s%s", err->field, err->field[0] ? ": " : "");
+    term_print(stderr, err->text[0] ? err->text : err_name(err->code), "
+	");
+    fprintf(stderr, "%s
+", is_id ? "; 'elastane list --all' shows all" : "");
     switch (err->code) {
     case E_NOTFOUND:
         return CLI_NOT_FOUND;
@@ -125,12 +128,14 @@ int cli_fail(const struct err *err)
 
 void cli_warn(const char *fmt, ...)
 {
+    char text[1024];
     va_list args;
 
-    fputs("elastane: warning: ", stderr);
     va_start(args, fmt);
-    (void)vfprintf(stderr, fmt, args);
+    (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    fputs("elastane: warning: ", stderr);
+    term_print(stderr, text, "");
     fputc('\n', stderr);
 }
 

@@ -199,7 +199,7 @@ static int simulate(const struct cli *cli, const struct wishes *w,
     if (cli->is_json && rc == 0)
         put_json(&out, scn, &result);
     else if (!cli->is_json)
-        say_text(result.story.text);
+        say_lines(result.story.text);
     if (!cli->is_json && rc == 0) {
         buf_puts(&out, how.wants_story ? "\n" : "");
         sim_table(scn, &result, &out);
@@ -207,7 +207,7 @@ static int simulate(const struct cli *cli, const struct wishes *w,
     if (rc == 0)
         rc = buf_error(&out);
     if (rc == 0)
-        say_text(out.text);
+        say_lines(out.text);
     if (rc == 0 && w->svg)
         rc = draw(w, scn, &result, title, err);
     if (rc == 0 && w->svg)

@@ -319,8 +319,9 @@ def run(tests):
             skipped = test()
         except Exception:
             failed += 1
-            print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="")
-            print(f"not ok {number} - {name}", flush=True)
+            print(f"not ok {number} - {name}")
+            print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="",
+                  flush=True)
             continue
         note = f" # SKIP {skipped}" if skipped else ""
         print(f"# {time.monotonic() - begun:.1f} s")

@@ -3,9 +3,9 @@
  *
  * Counts what changes files of the daemon: pwrite, write to regular files, fsync,
  * fdatasync, rename. At call number ELASTANE_TEST_CRASH_AT, before it is carried out, the
- * process ends by SIGKILL. With ELASTANE_TEST_COUNT=FILE the number of calls so far is kept
- * in that file (8 bytes, native), so that a test knows how many there are. Programs of
- * other names are left alone, since children inherit the environment. */
+ * process ends by SIGKILL. With ELASTANE_TEST_COUNT=FILE the number of calls so far is
+ * kept in that file (8 bytes, native), so that a test knows how many there are. Programs
+ * of other names are left alone, since children inherit the environment. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,9 @@
  *      so a shim that an earlier daemon called cannot start afterwards.
  *   3. An end is posted from what a shim or a folder says, never from silence alone.
  *   4. No timer runs while there is nobody to wait for.
- * After a restart a held lock confirms an incarnation as HELLO does. One that the core has
- * given up although it lives (its folder was lost) is refused when it dials, and ends. */
+ * After a restart a held lock confirms an incarnation, as HELLO does. One that the core
+ * has given up although it lives (its folder was lost) is refused when it dials, and ends.
+ */
 #include "backend/local/local.h"
 
 #include <stdarg.h>
