@@ -85,7 +85,9 @@ static int choose_word(const char *word, const char *const *words, int n,
     for (int i = 0; i < n; i++)
         if (strcmp(word, words[i]) == 0)
             return i;
-    return err_field(err, E_INVALID, field, "'%s' is unknown; see --help", word);
+    return err_field(err, E_INVALID, field, "is '%.40s'; give %s%s%s%s%s", word, words[0],
+                     n > 2 ? ", " : " or ", words[1], n > 2 ? " or " : "",
+                     n > 2 ? words[2] : "");
 }
 
 /* The options in place of what the scenario says, at its start and at each later change.
@@ -96,10 +98,11 @@ static int override(const struct wishes *w, struct config *config, struct err *e
     static const char *const scalers[] = {"payback", "none"};
     int choice;
 
-    if (w->policy && !policy_find(w->policy))
-        return err_field(err, E_INVALID, "policy", "'%s' is unknown", w->policy);
-    if (w->policy)
+    if (w->policy) {
         (void)snprintf(config->policy, sizeof config->policy, "%s", w->policy);
+        if (!policy_find(w->policy))
+            return config_check(config, err); /* which names those there are */
+    }
     if (w->admission) {
         choice = choose_word(w->admission, admissions, 3, "admission", err);
         if (choice < 0)
@@ -289,6 +292,7 @@ const struct cli_command cli_simulate = {
     .name = "simulate",
     .usage = "[OPTION]... STORY.scn",
     .summary = "run a scenario on virtual time and tell its story",
+    .no_daemon = true,
     .details = "The scheduler is the daemon's own; docs/scn.md describes the text.\n",
     .options = options,
     .n_options = ARRAY_SIZE(options),
