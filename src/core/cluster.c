@@ -2,9 +2,9 @@
 /* cluster.c - the tables of nodes and devices, and the sums that are asked for often.
  *
  * A plan asks for each of ten thousand jobs what it holds, and there may be a million
- * devices; so three things are kept in step with the tables instead of being counted:
- * the totals, the share of every job that holds something, and the order of nodes by
- * name. Invariants:
+ * devices; so four things are kept in step with the tables instead of being counted: the
+ * totals, the same for each device type, the share of every job that holds something, and
+ * the order of nodes by name. Invariants:
  *   1. The devices of node i are nodes[i].first .. first + devices - 1; nodes follow each
  *      other without gaps, and never leave.
  *   2. A device has a job exactly when it has a flag.
@@ -12,8 +12,13 @@
  *   4. shares is sorted by job, has one entry for each job that holds a device, and room
  *      for as many as there are devices; so putting a hold cannot fail.
  *   5. by_name is a permutation of all indices of nodes.
+ *   6. A share's first and last are devices that the job holds, and all others lie
+ *      between them. A job's devices lie close together, so a walk from the one to the
+ *      other is short.
+ *   7. types has one entry for each device type that a node has or had; their sums are
+ *      those of the nodes with this entry in node_types.
  * New jobs have larger numbers than old ones, so most entries of shares are added at its
- * end; one that is not moves the rest, 16 bytes a job.
+ * end; one that is not moves the rest, 24 bytes a job.
  * Not here: which devices to choose (place.c), what a lost node means for its jobs
  * (decide). */
 #include "core/cluster.h"
@@ -30,6 +35,8 @@ struct cluster_share {
     int32_t n_now;
     int32_t n_next;
     int32_t n_any;
+    int32_t first; /* the least and the greatest index */
+    int32_t last;
 };
 
 void cluster_init(struct cluster *c)
@@ -41,6 +48,8 @@ void cluster_release(struct cluster *c)
 {
     mem_free(c->nodes);
     mem_free(c->devices);
+    mem_free(c->types);
+    mem_free(c->node_types);
     mem_free(c->by_name.items);
     mem_free(c->shares.items);
     cluster_init(c);
@@ -88,6 +97,8 @@ static int reserve(struct cluster *c, size_t n_nodes, size_t n_devices)
 {
     void *nodes = c->nodes;
     void *devices = c->devices;
+    void *types = c->types;
+    void *node_types = c->node_types;
     void *by_name = c->by_name.items;
     void *shares = c->shares.items;
     int rc;
@@ -98,12 +109,67 @@ static int reserve(struct cluster *c, size_t n_nodes, size_t n_devices)
         rc = mem_reserve(&devices, &c->cap_devices, n_devices, sizeof *c->devices);
     c->devices = devices;
     if (rc == 0)
+        rc = mem_reserve(&types, &c->cap_types, (size_t)c->n_types + 1, sizeof *c->types);
+    c->types = types;
+    if (rc == 0)
+        rc = mem_reserve(&node_types, &c->cap_node_types, n_nodes, sizeof *c->node_types);
+    c->node_types = node_types;
+    if (rc == 0)
         rc = mem_reserve(&by_name, &c->by_name.cap, n_nodes, sizeof *c->by_name.items);
     c->by_name.items = by_name;
     if (rc == 0)
         rc = mem_reserve(&shares, &c->shares.cap, n_devices, sizeof *c->shares.items);
     c->shares.items = shares;
     return rc;
+}
+
+const struct cluster_type *cluster_find_type(const struct cluster *c, const char *name)
+{
+    for (int32_t i = 0; i < c->n_types; i++)
+        if (strcmp(c->types[i].name, name) == 0)
+            return &c->types[i];
+    return NULL;
+}
+
+/* Adds `sign` times the node, of whose devices `used` are held, to its type. */
+static void type_count(struct cluster *c, const struct node *node, int32_t used,
+                       int32_t sign)
+{
+    struct cluster_type *type = &c->types[c->node_types[node->index]];
+
+    type->configured += sign * node->devices;
+    if (node->state != NODE_UP)
+        return;
+    type->up += sign * node->devices;
+    type->free += sign * (node->devices - used);
+}
+
+/* Sets the node's type, for which there is room; a new one is added to the table. */
+static void set_type(struct cluster *c, const struct node *node)
+{
+    const struct cluster_type *known = cluster_find_type(c, node->device_type);
+    struct cluster_type *type = &c->types[known ? known - c->types : c->n_types];
+
+    if (!known) {
+        ASSERT((size_t)c->n_types < c->cap_types);
+        *type = (struct cluster_type){0};
+        memcpy(type->name, node->device_type, sizeof type->name);
+        c->n_types++;
+    }
+    c->node_types[node->index] = (int32_t)(type - c->types);
+    if (node->devices > type->largest_node)
+        type->largest_node = node->devices;
+}
+
+/* After a node left the type. */
+static void find_largest_node(struct cluster *c, int32_t type)
+{
+    int32_t largest = 0;
+
+    for (int32_t i = 0; i < c->n_nodes; i++)
+        if (c->node_types[i] == type && c->nodes[i].devices > largest)
+            largest = c->nodes[i].devices;
+    c->types[type].largest_node = largest;
 }
 
 static int add_node(struct cluster *c, const struct node *node)
@@ -128,6 +194,8 @@ static int add_node(struct cluster *c, const struct node *node)
     c->nodes[c->n_nodes++] = *node;
     for (int32_t i = 0; i < node->devices; i++)
         c->devices[c->n_devices++] = (struct device){.node = node->index};
+    set_type(c, node);
+    type_count(c, node, 0, 1);
     c->count.total += node->devices;
     if (node->state == NODE_UP)
         c->count.free += node->devices;
@@ -139,11 +207,12 @@ static int add_node(struct cluster *c, const struct node *node)
 int cluster_put_node(struct cluster *c, const struct node *node)
 {
     struct node *old;
-    int32_t used;
-    int32_t sign;
+    int32_t used, sign, type;
+    int rc;
 
     ASSERT((unsigned)node->state < NODE_STATE_MAX);
     ASSERT(memchr(node->name, '\0', sizeof node->name) != NULL);
+    ASSERT(memchr(node->device_type, '\0', sizeof node->device_type) != NULL);
     if (node->index > (uint32_t)c->n_nodes)
         return E_CORRUPT;
     if (node->index == (uint32_t)c->n_nodes)
@@ -152,14 +221,23 @@ int cluster_put_node(struct cluster *c, const struct node *node)
     if (old->devices != node->devices || old->first != node->first ||
         strcmp(old->name, node->name) != 0)
         return E_CORRUPT;
+    rc = reserve(c, (size_t)c->n_nodes, (size_t)c->n_devices); /* for a new type */
+    if (rc < 0)
+        return rc;
+    used = node_used(c, node);
     if (old->state != node->state) {
-        used = node_used(c, node);
         sign = node->state == NODE_UP ? 1 : -1;
         c->count.held += sign * used;
         c->count.free += sign * (node->devices - used);
         c->count.gone -= sign * node->devices;
     }
+    type = c->node_types[node->index];
+    type_count(c, old, used, -1);
     *old = *node;
+    set_type(c, node);
+    type_count(c, node, used, 1);
+    if (c->node_types[node->index] != type)
+        find_largest_node(c, type);
     return 0;
 }
 
@@ -183,8 +261,21 @@ static size_t share_position(const struct cluster *c, uint32_t job)
     return low;
 }
 
-/* Adds `sign` times a device with these flags to the job's share. */
-static void share_count(struct cluster *c, uint32_t job, uint32_t flags, int32_t sign)
+/* Makes the share's ends fit again; the device is not the job's any more. */
+static void share_narrow(const struct cluster *c, struct cluster_share *share,
+                         int32_t device)
+{
+    if (device == share->first)
+        while (c->devices[share->first].job != share->job)
+            share->first++;
+    if (device == share->last)
+        while (c->devices[share->last].job != share->job)
+            share->last--;
+}
+
+/* Adds `sign` times the device with these flags to the job's share. */
+static void share_count(struct cluster *c, uint32_t job, int32_t device, uint32_t flags,
+                        int32_t sign)
 {
     size_t at = share_position(c, job);
     struct cluster_share *share = &c->shares.items[at];
@@ -193,7 +284,7 @@ static void share_count(struct cluster *c, uint32_t job, uint32_t flags, int32_t
         ASSERT(sign > 0);
         ASSERT(c->shares.n < c->shares.cap);
         memmove(share + 1, share, (c->shares.n - at) * sizeof *share);
-        *share = (struct cluster_share){.job = job};
+        *share = (struct cluster_share){.job = job, .first = device, .last = device};
         c->shares.n++;
     }
     share->n_now += flags & HOLD_NOW ? sign : 0;
@@ -203,30 +294,37 @@ static void share_count(struct cluster *c, uint32_t job, uint32_t flags, int32_t
     if (share->n_any == 0) {
         c->shares.n--;
         memmove(share, share + 1, (c->shares.n - at) * sizeof *share);
+    } else if (sign > 0) {
+        share->first = device < share->first ? device : share->first;
+        share->last = device > share->last ? device : share->last;
+    } else {
+        share_narrow(c, share, device);
     }
 }
 
-static void put_device(struct cluster *c, struct device *device, uint32_t job,
-                       uint32_t flags)
+static void put_device(struct cluster *c, int32_t index, uint32_t job, uint32_t flags)
 {
-    int32_t used = (job != 0) - (device->job != 0);
+    struct device *device = &c->devices[index];
+    const struct device old = *device;
+    int32_t used = (job != 0) - (old.job != 0);
 
-    if (device->job == job && device->flags == flags)
+    if (old.job == job && old.flags == flags)
         return;
+    device->job = job;
+    device->flags = flags;
     /* Leaving first makes room in shares certain (invariant 4); a job that only changes
      * its flags keeps its place there. */
-    if (device->job == job && job != 0)
-        share_count(c, job, flags, 1);
-    if (device->job != 0)
-        share_count(c, device->job, device->flags, -1);
-    if (device->job != job && job != 0)
-        share_count(c, job, flags, 1);
+    if (old.job == job && job != 0)
+        share_count(c, job, index, flags, 1);
+    if (old.job != 0)
+        share_count(c, old.job, index, old.flags, -1);
+    if (old.job != job && job != 0)
+        share_count(c, job, index, flags, 1);
     if (c->nodes[device->node].state == NODE_UP) {
         c->count.held += used;
         c->count.free -= used;
+        c->types[c->node_types[device->node]].free -= used;
     }
-    device->job = job;
-    device->flags = flags;
 }
 
 bool cluster_has_range(const struct cluster *c, int32_t first, int32_t count)
@@ -242,7 +340,7 @@ void cluster_put_hold(struct cluster *c, const struct hold *hold)
 
     ASSERT(cluster_has_range(c, hold->first, hold->count));
     for (int32_t i = 0; i < hold->count; i++)
-        put_device(c, &c->devices[hold->first + i], job, job ? flags : 0);
+        put_device(c, hold->first + i, job, job ? flags : 0);
     ASSERT(c->count.held + c->count.free + c->count.gone == c->count.total);
 }
 
@@ -251,18 +349,18 @@ struct cluster_count cluster_count(const struct cluster *c)
     return c->count;
 }
 
-static bool is_of_type(const struct node *node, const char *device_type)
+static bool is_of_type(const struct cluster_type *type, const char *device_type)
 {
-    return device_type[0] == '\0' || strcmp(node->device_type, device_type) == 0;
+    return device_type[0] == '\0' || strcmp(type->name, device_type) == 0;
 }
 
 int32_t cluster_capacity(const struct cluster *c, const char *device_type)
 {
     int32_t capacity = 0;
 
-    for (int32_t i = 0; i < c->n_nodes; i++)
-        if (c->nodes[i].state == NODE_UP && is_of_type(&c->nodes[i], device_type))
-            capacity += c->nodes[i].devices;
+    for (int32_t i = 0; i < c->n_types; i++)
+        if (is_of_type(&c->types[i], device_type))
+            capacity += c->types[i].up;
     return capacity;
 }
 
@@ -270,23 +368,38 @@ int32_t cluster_configured(const struct cluster *c, const char *device_type)
 {
     int32_t configured = 0;
 
-    for (int32_t i = 0; i < c->n_nodes; i++)
-        if (is_of_type(&c->nodes[i], device_type))
-            configured += c->nodes[i].devices;
+    for (int32_t i = 0; i < c->n_types; i++)
+        if (is_of_type(&c->types[i], device_type))
+            configured += c->types[i].configured;
     return configured;
+}
+
+static const struct cluster_share *find_share(const struct cluster *c, uint32_t job)
+{
+    size_t at = share_position(c, job);
+
+    return at < c->shares.n && c->shares.items[at].job == job ? &c->shares.items[at]
+                                                              : NULL;
 }
 
 int32_t cluster_held(const struct cluster *c, uint32_t job, uint32_t flags)
 {
-    size_t at = share_position(c, job);
-    const struct cluster_share *share;
+    const struct cluster_share *share = find_share(c, job);
 
-    if (at == c->shares.n || c->shares.items[at].job != job)
+    if (!share)
         return 0;
-    share = &c->shares.items[at];
     if ((flags & HOLD_NOW) && (flags & HOLD_NEXT))
         return share->n_any;
     if (flags & HOLD_NOW)
         return share->n_now;
     return flags & HOLD_NEXT ? share->n_next : 0;
+}
+
+void cluster_span(const struct cluster *c, uint32_t job, int32_t *ret_first,
+                  int32_t *ret_end)
+{
+    const struct cluster_share *share = find_share(c, job);
+
+    *ret_first = share ? share->first : 0;
+    *ret_end = share ? share->last + 1 : 0;
 }

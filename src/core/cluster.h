@@ -51,10 +51,20 @@ struct cluster_count {
     int32_t gone;
 };
 
+/* What there is of one device type. */
+struct cluster_type {
+    char name[NAME_MAX_BYTES];
+    int32_t configured;   /* devices of all its nodes, lost ones too */
+    int32_t up;           /* devices on nodes that are up */
+    int32_t free;         /* of these, held by nobody */
+    int32_t largest_node; /* devices of its largest node, lost ones too */
+};
+
 struct cluster_share;
 
-/* nodes and devices are for everybody to read; only cluster_put_*() write, because the
- * last three are kept in step with them, so that no question walks all devices. */
+/* nodes, devices, types and node_types are for everybody to read; only cluster_put_*()
+ * write, because all but the first two are kept in step with them, so that no question
+ * walks all devices. */
 struct cluster {
     struct node *nodes;
     int32_t n_nodes;
@@ -64,6 +74,11 @@ struct cluster {
     size_t cap_devices;
 
     struct cluster_count count;
+    struct cluster_type *types; /* in the order in which nodes brought them */
+    int32_t n_types;
+    size_t cap_types;
+    int32_t *node_types; /* for each node its index in types */
+    size_t cap_node_types;
     struct {
         uint32_t *items; /* indices of nodes, by name */
         size_t cap;
@@ -88,6 +103,8 @@ bool cluster_has_range(const struct cluster *c, int32_t first, int32_t count);
 void cluster_put_hold(struct cluster *c, const struct hold *hold);
 
 const struct node *cluster_find_node(const struct cluster *c, const char *name);
+/* NULL when no node ever had a device of this type. "" is a type like any other here. */
+const struct cluster_type *cluster_find_type(const struct cluster *c, const char *name);
 struct cluster_count cluster_count(const struct cluster *c);
 /* Devices on nodes that are up and of this type ("" is any). */
 int32_t cluster_capacity(const struct cluster *c, const char *device_type);
@@ -95,6 +112,10 @@ int32_t cluster_capacity(const struct cluster *c, const char *device_type);
 int32_t cluster_configured(const struct cluster *c, const char *device_type);
 /* Devices that the job holds with any of the flags. */
 int32_t cluster_held(const struct cluster *c, uint32_t job, uint32_t flags);
+/* The devices of the job all lie in *ret_first .. *ret_end - 1, which is as narrow as can
+ * be; an empty range when it holds none. */
+void cluster_span(const struct cluster *c, uint32_t job, int32_t *ret_first,
+                  int32_t *ret_end);
 
 const char *node_state_name(enum node_state state);
 

@@ -37,6 +37,8 @@ static void set_state(struct cluster *c, const char *name, enum node_state state
     assert_non_null(old);
     node = *old;
     node.state = state;
+    if (state == NODE_UP && old->state == NODE_LOST && old->devices == 7)
+        memcpy(node.device_type, "rebuilt", sizeof "rebuilt"); /* comes back as another */
     assert_int_equal(cluster_put_node(c, &node), 0);
 }
 
@@ -166,6 +168,47 @@ static void cluster_finds_nodes_whatever_their_order(void **state)
     cluster_release(&c);
 }
 
+static void assert_types(const struct cluster *c)
+{
+    for (int32_t t = 0; t < c->n_types; t++) {
+        struct cluster_type seen = {0};
+
+        for (int32_t i = 0; i < c->n_nodes; i++) {
+            const struct node *node = &c->nodes[i];
+
+            assert_int_equal(strcmp(node->device_type, c->types[t].name) == 0,
+                             c->node_types[i] == t);
+            if (c->node_types[i] != t)
+                continue;
+            seen.configured += node->devices;
+            seen.largest_node = i32_max(seen.largest_node, node->devices);
+            seen.up += node->state == NODE_UP ? node->devices : 0;
+            for (int32_t k = 0; k < node->devices && node->state == NODE_UP; k++)
+                seen.free += c->devices[node->first + k].job == 0;
+        }
+        assert_int_equal(c->types[t].configured, seen.configured);
+        assert_int_equal(c->types[t].up, seen.up);
+        assert_int_equal(c->types[t].free, seen.free);
+        assert_int_equal(c->types[t].largest_node, seen.largest_node);
+    }
+}
+
+/* The span of a job begins and ends with a device of its own, and none lies outside. */
+static void assert_span(const struct cluster *c, uint32_t job)
+{
+    int32_t first, end;
+
+    cluster_span(c, job, &first, &end);
+    assert_int_equal(first<end, cluster_held(c, job, HOLD_NOW | HOLD_NEXT)> 0);
+    for (int32_t i = 0; i < c->n_devices; i++)
+        if (c->devices[i].job == job)
+            assert_in_range(i, first, end - 1);
+    if (first < end) {
+        assert_int_equal(c->devices[first].job, job);
+        assert_int_equal(c->devices[end - 1].job, job);
+    }
+}
+
 /* What the sums must be, counted the long way. */
 static void assert_sums(const struct cluster *c, uint32_t max_job)
 {
@@ -180,6 +223,9 @@ static void assert_sums(const struct cluster *c, uint32_t max_job)
         gone += !is_up;
     }
     assert_counts(c, held, c->n_devices - held - gone, gone);
+    assert_types(c);
+    for (uint32_t job = 1; job <= max_job; job++)
+        assert_span(c, job);
     for (uint32_t job = 1; job <= max_job; job++)
         for (uint32_t flags = 1; flags <= (HOLD_NOW | HOLD_NEXT); flags++) {
             int32_t n = 0;

@@ -7,6 +7,10 @@
  *   1. jobs[] is sorted by id; ids only rise, so an arrival is appended.
  *   2. A job in a final state is not in jobs[].
  *   3. Nothing here reads config or policy: the fold does not depend on rules.
+ *   4. What is derived (sums of the cluster, the wake, the remembered rows) is a function
+ *      of the records and never written down. Rows are remembered where they are asked
+ *      for, behind a pointer, so that deciding may fill them in: a pure function gives
+ *      the same row again. Here they are forgotten when spec or model change.
  * Not here: what an event means (decide*.c), what follows for the outside (duty.c). */
 #include "core/core.h"
 
@@ -14,6 +18,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "core/perf/row.h"
 
 struct core {
     struct globals globals;
@@ -22,6 +27,7 @@ struct core {
     struct job **jobs;
     size_t n_jobs;
     size_t cap_jobs;
+    usec_t jobs_wake_us;      /* the least job_wake() of all jobs */
     struct profile *profiles; /* sorted by uid, family, device_type */
     size_t n_profiles;
     size_t cap_profiles;
@@ -35,6 +41,7 @@ struct core *core_new(void)
         return NULL;
     core->globals = (struct globals){
         .next_job = 1, .next_order = 1, .head_order = -1, .plan_wake_us = USEC_NEVER};
+    core->jobs_wake_us = USEC_NEVER;
     config_defaults(&core->config);
     cluster_init(&core->cluster);
     return core;
@@ -45,6 +52,9 @@ static void job_free(struct job *job)
     if (!job)
         return;
     job_spec_release(&job->spec);
+    if (job->memo)
+        row_memo_release(job->memo);
+    mem_free(job->memo);
     mem_free(job);
 }
 
@@ -84,6 +94,37 @@ static struct job *find(const struct core *core, uint32_t id)
     return i < core->n_jobs && core->jobs[i]->spec.id == id ? core->jobs[i] : NULL;
 }
 
+/* The moment at which this job needs attention without any event. */
+static usec_t job_wake(const struct job *job)
+{
+    const struct job_run *run = &job->run;
+    usec_t wake = USEC_NEVER;
+
+    if (run->retry_us > 0)
+        wake = run->retry_us;
+    if (job->spec.time_limit_us > 0 &&
+        (run->state == JOB_RUNNING || run->state == JOB_RESIZING))
+        wake = i64_min(wake, run->since_us + job->spec.time_limit_us - run->active_us);
+    return wake;
+}
+
+static void find_wake(struct core *core)
+{
+    core->jobs_wake_us = USEC_NEVER;
+    for (size_t i = 0; i < core->n_jobs; i++)
+        core->jobs_wake_us = i64_min(core->jobs_wake_us, job_wake(core->jobs[i]));
+}
+
+/* The job's wake was this, and may be another one now. Only when the first of all moved
+ * are the others asked. */
+static void move_wake(struct core *core, usec_t before_us, usec_t now_us)
+{
+    if (now_us <= core->jobs_wake_us)
+        core->jobs_wake_us = now_us;
+    else if (before_us == core->jobs_wake_us)
+        find_wake(core);
+}
+
 /* Moments and spans of sound records; beyond, sums could overflow. */
 static bool is_time(usec_t us)
 {
@@ -99,11 +140,33 @@ static bool is_sound_run(const struct job_run *run)
            (run->phase != JOB_PHASE_NONE) == (run->state == JOB_RESIZING);
 }
 
+/* Takes the spec over. */
+static int add_job(struct core *core, const struct job_spec *spec)
+{
+    struct job *job = mem_new(1, sizeof *job);
+    struct row_memo *memo = mem_new(1, sizeof *memo);
+    void *jobs = core->jobs;
+
+    if (!job || !memo ||
+        mem_reserve(&jobs, &core->cap_jobs, core->n_jobs + 1, sizeof(struct job *)) < 0) {
+        mem_free(job);
+        mem_free(memo);
+        return E_NOMEM;
+    }
+    core->jobs = jobs;
+    job->spec = *spec;
+    job->run.id = spec->id;
+    job->memo = memo;
+    core->jobs[core->n_jobs++] = job;
+    return 0;
+}
+
 static int apply_spec(struct core *core, const struct job_spec *spec)
 {
     struct job *job = find(core, spec->id);
     struct job_spec copy;
-    void *jobs = core->jobs;
+    usec_t wake_us;
+    int rc = 0;
 
     if (spec->id == 0 || !is_time(spec->time_limit_us) || !is_time(spec->grace_us))
         return E_CORRUPT;
@@ -112,28 +175,24 @@ static int apply_spec(struct core *core, const struct job_spec *spec)
     if (job_spec_copy(&copy, spec) < 0)
         return E_NOMEM;
     if (job) {
+        wake_us = job_wake(job);
         job_spec_release(&job->spec);
         job->spec = copy;
-        return 0;
+        row_forget(job->memo);
+        move_wake(core, wake_us, job_wake(job));
+    } else {
+        rc = add_job(core, &copy);
     }
-    job = mem_new(1, sizeof *job);
-    if (!job ||
-        mem_reserve(&jobs, &core->cap_jobs, core->n_jobs + 1, sizeof(struct job *)) < 0) {
-        mem_free(job);
+    if (rc < 0)
         job_spec_release(&copy);
-        return E_NOMEM;
-    }
-    core->jobs = jobs;
-    job->spec = copy;
-    job->run.id = spec->id;
-    core->jobs[core->n_jobs++] = job;
-    return 0;
+    return rc;
 }
 
 static int apply_run(struct core *core, const struct job_run *run)
 {
     size_t i = lower_bound(core, run->id);
     struct job *job = find(core, run->id);
+    usec_t wake_us;
 
     if (!job || !is_sound_run(run))
         return E_CORRUPT;
@@ -142,12 +201,16 @@ static int apply_run(struct core *core, const struct job_run *run)
         return E_CORRUPT;
     if (run->generation < job->run.generation || run->incarnation < job->run.incarnation)
         return E_CORRUPT;
+    wake_us = job_wake(job);
     job->run = *run;
-    if (!job_state_is_final(run->state))
+    if (!job_state_is_final(run->state)) {
+        move_wake(core, wake_us, job_wake(job));
         return 0;
+    }
     job_free(job);
     core->n_jobs--;
     memmove(core->jobs + i, core->jobs + i + 1, (core->n_jobs - i) * sizeof *core->jobs);
+    move_wake(core, wake_us, USEC_NEVER);
     return 0;
 }
 
@@ -158,6 +221,7 @@ static int apply_model(struct core *core, uint32_t id, const struct perf_model *
     if (!job)
         return E_CORRUPT;
     job->model = *model;
+    row_forget(job->memo);
     return 0;
 }
 
@@ -419,28 +483,12 @@ bool core_needs_plan(const struct core *core, usec_t *ret_not_before_us)
     return true;
 }
 
-/* The moment at which this job needs attention without any event. */
-static usec_t job_wake(const struct job *job)
-{
-    const struct job_run *run = &job->run;
-    usec_t wake = USEC_NEVER;
-
-    if (run->retry_us > 0)
-        wake = run->retry_us;
-    if (job->spec.time_limit_us > 0 &&
-        (run->state == JOB_RUNNING || run->state == JOB_RESIZING))
-        wake = i64_min(wake, run->since_us + job->spec.time_limit_us - run->active_us);
-    return wake;
-}
-
 usec_t core_next_wake(const struct core *core)
 {
     const struct globals *g = &core->globals;
-    usec_t wake = g->plan_wake_us;
+    usec_t wake = i64_min(g->plan_wake_us, core->jobs_wake_us);
 
     if (g->confirm_until_us > 0)
         wake = i64_min(wake, g->confirm_until_us);
-    for (size_t i = 0; i < core->n_jobs; i++)
-        wake = i64_min(wake, job_wake(core->jobs[i]));
     return wake;
 }

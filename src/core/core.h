@@ -25,11 +25,14 @@
 
 struct core; /* the state */
 
+struct row_memo;
+
 /* A live job, lent until the next core_apply. */
 struct job {
     struct job_spec spec;
     struct job_run run;
     struct perf_model model;
+    struct row_memo *memo; /* not a part of the state: see row_recall() */
 };
 
 struct core *core_new(void);

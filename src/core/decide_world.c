@@ -36,8 +36,10 @@ static struct footing footing_of(const struct core *core, uint32_t job, int32_t 
 {
     const struct cluster *c = core_cluster(core);
     struct footing f = {0};
+    int32_t first, end;
 
-    for (int32_t i = 0; i < c->n_devices; i++) {
+    cluster_span(c, job, &first, &end);
+    for (int32_t i = first; i < end; i++) {
         const struct device *dev = &c->devices[i];
         bool is_here = (int32_t)dev->node == node;
 
@@ -157,6 +159,7 @@ static void end_out_of_turn(struct draft *d, struct job_run *run,
 static void start_next(struct draft *d, struct job_run *run, int32_t next_left)
 {
     const struct cluster *c = core_cluster(d->core);
+    int32_t first, end;
 
     d->globals.needs_plan = true;
     if (next_left < run->next.size) {
@@ -172,7 +175,8 @@ static void start_next(struct draft *d, struct job_run *run, int32_t next_left)
     run->rate_milli = 0;
     run->cause = JOB_CAUSE_NONE;
     draft_put_run(d, run);
-    for (int32_t i = 0; i < c->n_devices; i++) {
+    cluster_span(c, run->id, &first, &end);
+    for (int32_t i = first; i < end; i++) {
         bool is_next = c->devices[i].flags & HOLD_NEXT;
 
         if (c->devices[i].job == run->id)
@@ -396,6 +400,16 @@ static void lose_devices(struct draft *d, uint32_t id, int32_t node)
     d->globals.needs_plan = true;
 }
 
+/* Whether no device of the node before this one is held by the same job. */
+static bool is_first_on_node(const struct cluster *c, const struct node *node,
+                             int32_t device)
+{
+    for (int32_t i = node->first; i < device; i++)
+        if (c->devices[i].job == c->devices[device].job)
+            return false;
+    return true;
+}
+
 void decide_node_lost(struct draft *d, const struct event *event)
 {
     const struct cluster *c = core_cluster(d->core);
@@ -408,16 +422,9 @@ void decide_node_lost(struct draft *d, const struct event *event)
     node.state = NODE_LOST;
     node.since_us = d->now_us;
     draft_put_node(d, &node);
-    for (size_t i = 0; i < core_n_jobs(d->core); i++) {
-        uint32_t id = core_job_at(d->core, i)->spec.id;
-        struct footing f;
-
-        if (!job_state_holds_devices(core_job_at(d->core, i)->run.state))
-            continue;
-        f = footing_of(d->core, id, (int32_t)node.index);
-        if (f.now_here + f.next_here > 0)
-            lose_devices(d, id, (int32_t)node.index);
-    }
+    for (int32_t i = node.first; i < node.first + node.devices; i++)
+        if (c->devices[i].job != 0 && is_first_on_node(c, &node, i))
+            lose_devices(d, c->devices[i].job, (int32_t)node.index);
     d->globals.needs_plan = true;
 }
 
@@ -480,21 +487,23 @@ static void end_at_time_limit(struct draft *d, const struct job *job)
 
 static void wake_job(struct draft *d, const struct job *job, bool confirm_is_over)
 {
-    struct job_run run = job->run;
-    bool is_active = run.state == JOB_RUNNING || run.state == JOB_RESIZING;
+    const struct job_run *run = &job->run;
+    bool is_active = run->state == JOB_RUNNING || run->state == JOB_RESIZING;
+    struct job_run rested;
 
-    if (confirm_is_over && run.is_unconfirmed) {
+    if (confirm_is_over && run->is_unconfirmed) {
         give_up_unconfirmed(d, job);
         return;
     }
     if (is_active && job->spec.time_limit_us > 0 &&
-        run.active_us + d->now_us - run.since_us >= job->spec.time_limit_us) {
+        run->active_us + d->now_us - run->since_us >= job->spec.time_limit_us) {
         end_at_time_limit(d, job);
         return;
     }
-    if (run.retry_us > 0 && run.retry_us <= d->now_us) {
-        run.retry_us = 0;
-        draft_put_run(d, &run);
+    if (run->retry_us > 0 && run->retry_us <= d->now_us) {
+        rested = *run;
+        rested.retry_us = 0;
+        draft_put_run(d, &rested);
         d->globals.needs_plan = true;
     }
 }

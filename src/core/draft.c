@@ -136,8 +136,10 @@ int32_t draft_update_holds(struct draft *d, uint32_t job, int32_t node, uint32_t
 {
     const struct cluster *c = core_cluster(d->core);
     int32_t n_now = 0;
+    int32_t first, end;
 
-    for (int32_t i = 0; i < c->n_devices; i++) {
+    cluster_span(c, job, &first, &end);
+    for (int32_t i = first; i < end; i++) {
         uint32_t flags = c->devices[i].flags;
 
         if (c->devices[i].job != job)

@@ -75,8 +75,10 @@ int32_t duty_devices(const struct cluster *cluster, uint32_t job, uint32_t flags
                      int32_t *ret_devices, int32_t cap)
 {
     int32_t n = 0;
+    int32_t first, end;
 
-    for (int32_t i = 0; i < cluster->n_devices; i++) {
+    cluster_span(cluster, job, &first, &end);
+    for (int32_t i = first; i < end; i++) {
         if (cluster->devices[i].job != job || !(cluster->devices[i].flags & flags))
             continue;
         if (n < cap)

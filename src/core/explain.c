@@ -19,16 +19,16 @@
 
 static void find_neighbours(const struct plan_item *item, struct explain *x)
 {
-    for (int32_t i = 0; i < item->row.n_options; i++) {
-        const struct row_option *option = &item->row.options[i];
+    for (int32_t i = 0; i < item->row->n_options; i++) {
+        const struct row_option *option = &item->row->options[i];
 
         if (option->size < item->now.size)
             x->less = *option;
         if (option->size > item->now.size && x->more.size == 0)
             x->more = *option;
     }
-    if (item->row.n_options > 0)
-        x->least = item->row.options[0];
+    if (item->row->n_options > 0)
+        x->least = item->row->options[0];
 }
 
 /* The running job of the same type that loses least value by its next smaller size. */
@@ -40,11 +40,11 @@ static void find_loser(const struct plan *plan, const struct plan_item *item,
         const struct row_option *smaller = NULL;
 
         if (other == item || other->standing != POLICY_RUNNING ||
-            strcmp(other->device_type, item->device_type) != 0)
+            other->type != item->type)
             continue;
-        for (int32_t j = 0; j < other->row.n_options; j++)
-            if (other->row.options[j].size < other->now.size)
-                smaller = &other->row.options[j];
+        for (int32_t j = 0; j < other->row->n_options; j++)
+            if (other->row->options[j].size < other->now.size)
+                smaller = &other->row->options[j];
         if (!smaller || (x->loser.job != 0 &&
                          x->loser.value_ppm >= smaller->value - other->now.value))
             continue;
@@ -83,9 +83,9 @@ static int64_t collect_endings(const struct plan *plan, const struct plan_item *
         const struct plan_item *other = &plan->items[i];
         bool is_ahead = other->standing != POLICY_WAITING ||
                         other->job->run.order <= item->job->run.order;
-        int32_t least = row_min_size(&other->row);
+        int32_t least = row_min_size(other->row);
 
-        if (!is_ahead || strcmp(other->device_type, item->device_type) != 0)
+        if (!is_ahead || other->type != item->type)
             continue;
         need += least;
         if (other->standing == POLICY_WAITING)
@@ -101,7 +101,8 @@ static int estimate_wait(const struct core *core, const struct plan *plan,
                          const struct plan_item *item, usec_t *ret)
 {
     struct ending *endings = mem_new((size_t)plan->n_items, sizeof *endings);
-    int32_t capacity = cluster_capacity(core_cluster(core), item->device_type);
+    const struct cluster_type *types = core_cluster(core)->types;
+    int32_t capacity = item->type < 0 ? 0 : types[item->type].up;
     int32_t n;
     int64_t need;
     double wait_s = 0.0;
@@ -117,19 +118,6 @@ static int estimate_wait(const struct core *core, const struct plan *plan,
     mem_free(endings);
     *ret = need > 0 || wait_s > 1e9 ? USEC_NEVER : (usec_t)(wait_s * 1e6);
     return 0;
-}
-
-static void count_free(const struct core *core, const char *type, struct explain *x)
-{
-    const struct cluster *c = core_cluster(core);
-
-    for (int32_t i = 0; i < c->n_devices; i++) {
-        const struct node *node = &c->nodes[c->devices[i].node];
-
-        if (c->devices[i].job == 0 && node->state == NODE_UP &&
-            strcmp(node->device_type, type) == 0)
-            x->free_now++;
-    }
 }
 
 static int fill(const struct core *core, const struct plan *plan,
@@ -148,7 +136,8 @@ static int fill(const struct core *core, const struct plan *plan,
         (void)snprintf(x->reason, sizeof x->reason, "%s", item->reason);
     find_neighbours(item, x);
     find_loser(plan, item, x);
-    count_free(core, item->device_type, x);
+    if (item->type >= 0)
+        x->free_now = core_cluster(core)->types[item->type].free;
     if (item->standing == POLICY_WAITING)
         rc = estimate_wait(core, plan, item, &x->wait_us);
     return rc;

@@ -1,192 +1,210 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* place.c - which devices, once the numbers are known; the rules stand in place.h.
  *
- * One pass counts, per node, what the job holds and what is free; then nodes are taken
- * one after the other, each time the best by the rules. With n nodes and s nodes taken
- * that is O(n * s), and s is small because whole nodes are taken. */
+ * Nodes are taken one after the other, each time the best by the rules. What is free on a
+ * node is counted once a plan, in the pool; what the job holds is counted along its own
+ * span. So a job that stays where it is costs its own devices, and one that takes s new
+ * nodes out of n costs O(n * s); s is small because whole nodes are taken. */
 #include "core/place.h"
 
 #include <stdbool.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
 
 struct choice {
-    const struct cluster *cluster;
-    const uint8_t *free;
+    struct place_pool *pool;
     uint32_t job;
-    const char *device_type;
-    int32_t left; /* devices still to be found */
+    int32_t type;
+    int32_t first_node, end_node; /* what it holds lies on these */
+    int32_t size;
+    int32_t *devices; /* n of them are chosen */
+    int32_t n;
 };
 
-static bool holds(const struct choice *x, int32_t device)
+int place_pool_init(struct place_pool *pool, const struct cluster *c)
 {
-    return x->cluster->devices[device].job == x->job;
-}
+    *pool = (struct place_pool){.cluster = c};
+    pool->free = mem_new((size_t)c->n_devices, 1);
+    pool->on_node = mem_new((size_t)c->n_nodes, sizeof *pool->on_node);
+    pool->held = mem_new((size_t)c->n_nodes, sizeof *pool->held);
+    pool->of_type = mem_new((size_t)c->n_types, sizeof *pool->of_type);
+    if (!pool->free || !pool->on_node || !pool->held || !pool->of_type)
+        return E_NOMEM;
+    for (int32_t i = 0; i < c->n_devices; i++) {
+        uint32_t node = c->devices[i].node;
 
-static bool type_fits(const struct choice *x, const struct node *node)
-{
-    return node->state == NODE_UP &&
-           (x->device_type[0] == '\0' || strcmp(x->device_type, node->device_type) == 0);
-}
-
-static int32_t count_held(const struct choice *x, const struct node *node)
-{
-    int32_t n = 0;
-
-    for (int32_t i = node->first; i < node->first + node->devices; i++)
-        n += holds(x, i);
-    return n;
-}
-
-static int32_t count_free(const struct choice *x, const struct node *node)
-{
-    int32_t n = 0;
-
-    for (int32_t i = node->first; i < node->first + node->devices; i++)
-        n += !holds(x, i) && x->free[i];
-    return n;
-}
-
-/* Takes up to `want` devices of the node, held or free ones, lowest index first. */
-static void take(struct choice *x, const struct node *node, bool held, int32_t want,
-                 uint8_t *taken)
-{
-    for (int32_t i = node->first; i < node->first + node->devices && want > 0; i++) {
-        if (taken[i] || (held ? !holds(x, i) : holds(x, i) || !x->free[i]))
+        if (c->devices[i].job != 0 || c->nodes[node].state != NODE_UP)
             continue;
-        taken[i] = 1;
-        want--;
-        x->left--;
+        pool->free[i] = 1;
+        pool->on_node[node]++;
+        pool->of_type[c->node_types[node]]++;
+    }
+    return 0;
+}
+
+void place_pool_release(struct place_pool *pool)
+{
+    mem_free(pool->free);
+    mem_free(pool->on_node);
+    mem_free(pool->held);
+    mem_free(pool->of_type);
+    *pool = (struct place_pool){0};
+}
+
+void place_pool_take(struct place_pool *pool, const int32_t *devices, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        uint32_t node = pool->cluster->devices[devices[i]].node;
+
+        if (!pool->free[devices[i]])
+            continue;
+        pool->free[devices[i]] = 0;
+        pool->on_node[node]--;
+        pool->of_type[pool->cluster->node_types[node]]--;
     }
 }
 
-/* The node that holds most, the first of several; -1 when none holds anything. */
-static int32_t most_held(const struct choice *x, const uint8_t *visited)
+static void choose(struct choice *x, int32_t device)
 {
-    const struct cluster *c = x->cluster;
+    ASSERT(x->n < x->size);
+    x->devices[x->n++] = device;
+}
+
+/* Counts what the job holds on each node; with `sign` -1 the counts are 0 again. */
+static void count_held(struct choice *x, int32_t sign)
+{
+    const struct cluster *c = x->pool->cluster;
+    int32_t first, end;
+
+    cluster_span(c, x->job, &first, &end);
+    for (int32_t i = first; i < end; i++)
+        if (c->devices[i].job == x->job)
+            x->pool->held[c->devices[i].node] += sign;
+    x->first_node = first < end ? (int32_t)c->devices[first].node : 0;
+    x->end_node = first < end ? (int32_t)c->devices[end - 1].node + 1 : 0;
+}
+
+/* The node that holds most, of those that hold fewer than the one taken before it, or as
+ * many and come after it; -1: none is left. */
+static int32_t next_held(const struct choice *x, int32_t before)
+{
+    const struct place_pool *pool = x->pool;
     int32_t best = -1;
-    int32_t most = 0;
 
-    for (int32_t i = 0; i < c->n_nodes; i++) {
-        int32_t n = visited[i] ? 0 : count_held(x, &c->nodes[i]);
-
-        if (n > most && c->nodes[i].state == NODE_UP) {
-            most = n;
+    for (int32_t i = x->first_node; i < x->end_node; i++) {
+        if (pool->held[i] == 0 || pool->cluster->nodes[i].state != NODE_UP)
+            continue;
+        if (before >= 0 && (pool->held[i] > pool->held[before] ||
+                            (pool->held[i] == pool->held[before] && i <= before)))
+            continue;
+        if (best < 0 || pool->held[i] > pool->held[best])
             best = i;
-        }
     }
     return best;
 }
 
 /* What is held is kept, on the nodes that hold most first. */
-static void keep_held(struct choice *x, uint8_t *taken, uint8_t *visited)
+static void keep_held(struct choice *x)
 {
-    const struct cluster *c = x->cluster;
+    const struct cluster *c = x->pool->cluster;
+    int32_t at = -1;
 
-    while (x->left > 0) {
-        int32_t best = most_held(x, visited);
+    while (x->n < x->size && (at = next_held(x, at)) >= 0) {
+        const struct node *node = &c->nodes[at];
 
-        if (best < 0)
-            return;
-        visited[best] = 1;
-        take(x, &c->nodes[best], true, x->left, taken);
+        for (int32_t i = node->first; i < node->first + node->devices; i++)
+            if (c->devices[i].job == x->job && x->n < x->size)
+                choose(x, i);
     }
 }
 
 /* The node that fits the rest and leaves least; when none does, the one with most free.
- */
-static int32_t best_node(const struct choice *x, const uint8_t *visited, bool only_own,
-                         int32_t *ret_free)
+ * Among nodes first .. end - 1; -1: none has a free device. */
+static int32_t best_node(const struct choice *x, int32_t first, int32_t end,
+                         bool only_own)
 {
-    const struct cluster *c = x->cluster;
+    const struct place_pool *pool = x->pool;
+    int32_t left = x->size - x->n;
     int32_t best = -1;
-    int32_t best_free = 0;
 
-    for (int32_t i = 0; i < c->n_nodes; i++) {
-        const struct node *node = &c->nodes[i];
-        int32_t n;
-        bool fits, best_fits;
+    for (int32_t i = first; i < end; i++) {
+        int32_t n = pool->on_node[i];
+        bool fits = n >= left;
+        bool best_fits = best >= 0 && pool->on_node[best] >= left;
 
-        if (visited[i] || !type_fits(x, node) || (only_own && count_held(x, node) == 0))
+        if (n == 0 || pool->cluster->node_types[i] != x->type ||
+            (only_own && pool->held[i] == 0))
             continue;
-        n = count_free(x, node);
-        fits = n >= x->left;
-        best_fits = best >= 0 && best_free >= x->left;
-        if (n == 0 || (best_fits && (!fits || n >= best_free)) ||
-            (!best_fits && !fits && n <= best_free))
-            continue;
-        best = i;
-        best_free = n;
+        if (best < 0 || (fits && !best_fits) || (fits && n < pool->on_node[best]) ||
+            (!fits && !best_fits && n > pool->on_node[best]))
+            best = i;
     }
-    *ret_free = best_free;
     return best;
 }
 
-static void grow(struct choice *x, bool only_own, uint8_t *taken, uint8_t *visited)
+/* Takes from the best nodes, one after the other. A node is given out whole or ends the
+ * search, so none is asked twice: its count is 0 meanwhile. */
+static void grow(struct choice *x, int32_t first, int32_t end, bool only_own)
 {
-    while (x->left > 0) {
-        int32_t n;
-        int32_t i = best_node(x, visited, only_own, &n);
+    struct place_pool *pool = x->pool;
+    int32_t at;
 
-        if (i < 0)
-            return;
-        visited[i] = 1;
-        take(x, &x->cluster->nodes[i], false, i32_min(n, x->left), taken);
+    while (x->n < x->size && (at = best_node(x, first, end, only_own)) >= 0) {
+        const struct node *node = &pool->cluster->nodes[at];
+
+        for (int32_t i = node->first; i < node->first + node->devices; i++)
+            if (pool->free[i] && x->n < x->size)
+                choose(x, i);
+        pool->on_node[at] = 0;
     }
 }
 
-/* With type "" all devices are of one type: that of what is held, else the first by index
- * that has enough. */
-static const char *settle_type(const struct choice *x)
+static int index_cmp(const void *pa, const void *pb)
 {
-    const struct cluster *c = x->cluster;
+    const int32_t *a = pa, *b = pb;
 
-    if (x->device_type[0] != '\0')
-        return x->device_type;
-    for (int32_t i = 0; i < c->n_devices; i++)
-        if (holds(x, i))
-            return c->nodes[c->devices[i].node].device_type;
-    for (int32_t i = 0; i < c->n_nodes; i++) {
-        struct choice typed = *x;
-        int32_t n = 0;
-
-        typed.device_type = c->nodes[i].device_type;
-        for (int32_t j = 0; j < c->n_nodes; j++)
-            if (strcmp(c->nodes[j].device_type, typed.device_type) == 0 &&
-                c->nodes[j].state == NODE_UP)
-                n += count_free(&typed, &c->nodes[j]);
-        if (n >= x->left)
-            return typed.device_type;
-    }
-    return x->device_type;
+    return (*a > *b) - (*a < *b);
 }
 
-int place_choose(const struct cluster *cluster, uint32_t job, const char *device_type,
-                 int32_t size, const uint8_t *free, int32_t *ret_devices)
+/* Counts again what the pool has on the nodes that grow() set to 0. */
+static void restore(struct choice *x, int32_t n_kept)
 {
-    struct choice x = {cluster, free, job, device_type, size};
-    size_t n_bytes = (size_t)cluster->n_devices + (size_t)cluster->n_nodes;
-    uint8_t *taken = mem_new(n_bytes, 1);
-    uint8_t *visited;
-    int32_t n = 0;
+    struct place_pool *pool = x->pool;
+
+    for (int32_t i = n_kept; i < x->n; i++) {
+        uint32_t at = pool->cluster->devices[x->devices[i]].node;
+        const struct node *node = &pool->cluster->nodes[at];
+
+        if (pool->on_node[at] > 0)
+            continue;
+        for (int32_t k = node->first; k < node->first + node->devices; k++)
+            pool->on_node[at] += pool->free[k];
+    }
+}
+
+int place_choose(struct place_pool *pool, uint32_t job, int32_t type, int32_t size,
+                 int32_t *ret_devices)
+{
+    struct choice x = {
+        .pool = pool, .job = job, .type = type, .size = size, .devices = ret_devices};
+    int32_t n_kept;
 
     ASSERT(job != 0);
-    if (!taken)
-        return E_NOMEM;
-    visited = taken + cluster->n_devices;
-    x.device_type = settle_type(&x);
-    keep_held(&x, taken, visited);
-    memset(visited, 0, (size_t)cluster->n_nodes);
-    grow(&x, true, taken, visited);
-    grow(&x, false, taken, visited);
-    for (int32_t i = 0; i < cluster->n_devices && x.left == 0; i++)
-        if (taken[i])
-            ret_devices[n++] = i;
-    mem_free(taken);
-    return x.left == 0 ? 0 : E_INFEASIBLE;
+    ASSERT(type >= 0 && type < pool->cluster->n_types);
+    count_held(&x, 1);
+    keep_held(&x);
+    n_kept = x.n;
+    grow(&x, x.first_node, x.end_node, true);
+    grow(&x, 0, pool->cluster->n_nodes, false);
+    restore(&x, n_kept);
+    count_held(&x, -1);
+    if (x.n < size)
+        return E_INFEASIBLE;
+    qsort(ret_devices, (size_t)size, sizeof *ret_devices, index_cmp);
+    return 0;
 }
 
 int32_t place_nodes(const struct cluster *cluster, const int32_t *devices, int32_t n)

@@ -11,15 +11,31 @@
 
 #include "core/cluster.h"
 
-/* Chooses `size` devices of the type ("" is any; all on one type) for the job from those
- * it holds and those in `free` (one byte a device: 1 is free; the caller keeps it current
- * across several jobs of one plan). Writes ascending indices to ret_devices (room for
- * size). Returns 0,
- * E_INFEASIBLE when there are too few, or E_NOMEM; `free` is not changed. */
-int place_choose(const struct cluster *cluster, uint32_t job, const char *device_type,
-                 int32_t size, const uint8_t *free, int32_t *ret_devices);
+/* The devices that may still be given out: those that nobody holds, on nodes that are up,
+ * less those that earlier moves of the same plan have taken. */
+struct place_pool {
+    const struct cluster *cluster; /* lent */
+    uint8_t *free;                 /* one byte a device */
+    int32_t *on_node;              /* how many of them, by node */
+    int32_t *of_type;              /* the same by index of the device type */
+    int32_t *held;                 /* by node; all 0 between calls */
+};
 
-/* Number of different nodes among the devices. */
+/* Everything that is free in the cluster now. Returns 0 or E_NOMEM; release in both
+ * cases. */
+int place_pool_init(struct place_pool *pool, const struct cluster *cluster);
+void place_pool_release(struct place_pool *pool);
+/* Takes the devices out; those that are not in the pool stay as they are. */
+void place_pool_take(struct place_pool *pool, const int32_t *devices, int32_t n);
+
+/* Chooses `size` devices of this type (index in the cluster's types) for the job, from
+ * those that it holds and those in the pool, which is not changed. Writes ascending
+ * indices to ret_devices (room for size). Returns 0, or E_INFEASIBLE when there are too
+ * few. */
+int place_choose(struct place_pool *pool, uint32_t job, int32_t type, int32_t size,
+                 int32_t *ret_devices);
+
+/* Number of different nodes among the devices, which are in ascending order. */
 int32_t place_nodes(const struct cluster *cluster, const int32_t *devices, int32_t n);
 
 #endif

@@ -27,14 +27,18 @@
 
 struct planner {
     const struct core *core;
+    const struct cluster *cluster;
     const struct policy *policy;
     usec_t now_us;
     struct plan *plan;
-    uint8_t *free; /* one byte a device: 1 is free now and not set aside */
+    struct place_pool pool; /* what is free now and not set aside */
     struct policy_scratch scratch;
     struct policy_job *jobs;
     struct policy_target *targets;
-    struct plan_item **typed; /* the items of one type */
+    struct plan_item **typed; /* all items, those of one type side by side */
+    int32_t *type_ends;       /* where in typed the items of type i - 1 end */
+    int32_t *claimed;         /* by type: least sizes of the items so far */
+    int32_t *releasing;       /* by type: devices on their way back */
 };
 
 /* --- items
@@ -70,14 +74,9 @@ static enum policy_standing standing_of(const struct job *job, usec_t now_us)
     return POLICY_RUNNING;
 }
 
-static int32_t largest_node(const struct cluster *c, const char *device_type)
+static int32_t largest_node(const struct planner *p, const struct plan_item *item)
 {
-    int32_t n = 0;
-
-    for (int32_t i = 0; i < c->n_nodes; i++)
-        if (strcmp(c->nodes[i].device_type, device_type) == 0)
-            n = i32_max(n, c->nodes[i].devices);
-    return n;
+    return item->type < 0 ? 0 : p->cluster->types[item->type].largest_node;
 }
 
 /* An elastic job that reports is measured before it grows: at most twice the largest size
@@ -95,32 +94,35 @@ static int32_t size_limit(const struct policy *policy, const struct job *job)
     return i32_max(2 * model->largest_size, least);
 }
 
-static int build_row(const struct planner *p, struct plan_item *item)
+/* Nodes that this many devices are taken to lie on. */
+static int32_t nodes_assumed(const struct planner *p, const struct plan_item *item,
+                             int32_t size)
+{
+    return (int32_t)i64_div_up(size, i32_max(1, largest_node(p, item)));
+}
+
+static int find_row(const struct planner *p, struct plan_item *item)
 {
     const struct job *job = item->job;
     const struct job_plan *plan = standing_plan(&job->run);
     struct row_rule rule = {
         .batch = p->policy->batch,
-        .devices_per_node = largest_node(core_cluster(p->core), item->device_type),
+        .devices_per_node = largest_node(p, item),
         .size_limit = size_limit(p->policy, job),
         .batch_in_force = plan->global_batch ? plan->global_batch : job->spec.batch_base,
         .nodes_for_size = item->nodes_for,
         .nodes_needed = item->nodes_needed,
     };
-    int rc;
 
-    row_release(&item->row);
-    row_init(&item->row);
-    rc = row_build(&item->row, &job->spec, &job->model, &rule, NULL);
-    return rc == E_INFEASIBLE ? 0 : rc; /* an empty row waits */
+    return row_recall(job->memo, &job->spec, &job->model, &rule, &item->row);
 }
 
 /* What the job has now, in the terms of a row: its option, or its bare plan when the size
  * or batch is no longer in the row. */
-static struct row_option option_now(const struct plan_item *item)
+static struct row_option option_now(const struct planner *p, const struct plan_item *item)
 {
     const struct job_plan *plan = standing_plan(&item->job->run);
-    const struct row_option *found = row_find(&item->row, plan->size);
+    const struct row_option *found = row_find(item->row, plan->size);
     struct row_option now = {.size = plan->size,
                              .global_batch = plan->global_batch,
                              .micro_batch = plan->micro_batch,
@@ -132,8 +134,9 @@ static struct row_option option_now(const struct plan_item *item)
     now.rate = found->rate;
     now.value = found->value;
     if (plan->global_batch > 0 && item->job->model.n_proc > 0 && found->rate > 0.0) {
-        rate = model_rate(&item->job->model, plan->size, 1, plan->global_batch,
-                          plan->micro_batch, plan->accumulation);
+        rate =
+            model_rate(&item->job->model, plan->size, nodes_assumed(p, item, plan->size),
+                       plan->global_batch, plan->micro_batch, plan->accumulation);
         if (rate < found->rate) {
             now.rate = rate;
             now.value = (int64_t)((double)found->value * (rate / found->rate));
@@ -142,97 +145,132 @@ static struct row_option option_now(const struct plan_item *item)
     return now;
 }
 
-static int item_cmp(const void *pa, const void *pb)
+static int queue_cmp(const void *pa, const void *pb)
 {
-    const struct plan_item *a = pa, *b = pb;
-    bool a_waits = a->standing == POLICY_WAITING;
-    bool b_waits = b->standing == POLICY_WAITING;
+    const struct job *a = *(const struct job *const *)pa;
+    const struct job *b = *(const struct job *const *)pb;
 
-    if (a_waits != b_waits)
-        return a_waits ? 1 : -1;
-    if (a_waits && a->job->run.order != b->job->run.order)
-        return a->job->run.order < b->job->run.order ? -1 : 1;
-    return (a->job->spec.id > b->job->spec.id) - (a->job->spec.id < b->job->spec.id);
+    if (a->run.order != b->run.order)
+        return a->run.order < b->run.order ? -1 : 1;
+    return (a->spec.id > b->spec.id) - (a->spec.id < b->spec.id);
 }
 
+static void add_item(struct planner *p, const struct job *job)
+{
+    p->plan->items[p->plan->n_items++] = (struct plan_item){
+        .job = job,
+        .standing = standing_of(job, p->now_us),
+        .held_until_us = USEC_NEVER,
+        .type = -1,
+    };
+}
+
+/* Counts the devices that the job is giving back. */
+static void count_releasing(const struct planner *p, const struct job *job)
+{
+    uint32_t id = job->spec.id;
+    int32_t held = cluster_held(p->cluster, id, HOLD_NOW | HOLD_NEXT);
+    int32_t first, end;
+
+    cluster_span(p->cluster, id, &first, &end);
+    if (held == 0)
+        return;
+    if (job->run.state == JOB_RESIZING)
+        held -= cluster_held(p->cluster, id, HOLD_NEXT);
+    p->releasing[p->cluster->node_types[p->cluster->devices[first].node]] += held;
+}
+
+/* Items: pinned and running jobs by id, as they stand in the core; then the queue. */
 static int collect(struct planner *p)
 {
     size_t n = core_n_jobs(p->core);
-    struct plan *plan = p->plan;
+    const struct job **queue = mem_new(n, sizeof(struct job *));
+    size_t n_queue = 0;
 
-    plan->items = mem_new(n, sizeof *plan->items);
-    if (!plan->items)
+    p->plan->items = mem_new(n, sizeof *p->plan->items);
+    if (!p->plan->items || !queue) {
+        mem_free(queue);
         return E_NOMEM;
+    }
     for (size_t i = 0; i < n; i++) {
         const struct job *job = core_job_at(p->core, i);
-        struct plan_item *item = &plan->items[plan->n_items];
 
+        if (job->run.state == JOB_STOPPING || job->run.state == JOB_RESIZING)
+            count_releasing(p, job);
         if (!wants_planning(job, p->now_us))
             continue;
-        item->job = job;
-        item->standing = standing_of(job, p->now_us);
-        item->held_until_us = USEC_NEVER;
-        row_init(&item->row);
-        plan->n_items++;
+        if (job->run.state == JOB_QUEUED)
+            queue[n_queue++] = job;
+        else
+            add_item(p, job);
     }
-    qsort(plan->items, (size_t)plan->n_items, sizeof *plan->items, item_cmp);
+    qsort(queue, n_queue, sizeof(struct job *), queue_cmp);
+    for (size_t i = 0; i < n_queue; i++)
+        add_item(p, queue[i]);
+    mem_free(queue);
     return 0;
 }
 
 /* --- device types
  * ------------------------------------------------------------------------ */
 
-static const char *held_type(const struct cluster *c, uint32_t job)
+/* For a job that may have any type and holds none: one that is up in sufficient number,
+ * else one that would be if no node were lost; of these the one with most left when all
+ * before it have their least sizes; the first of equals. */
+static int32_t emptiest_type(const struct planner *p, int32_t least)
 {
-    for (int32_t i = 0; i < c->n_devices; i++)
-        if (c->devices[i].job == job)
-            return c->nodes[c->devices[i].node].device_type;
-    return NULL;
-}
+    const struct cluster *c = p->cluster;
+    int32_t best = -1;
+    int best_fit = 0;
 
-/* A job belongs to the type that it asked for or holds; `any` to the type with the
- * largest capacity left when those before it have their least sizes (one type per
- * generation). */
-static const char *choose_type(const struct planner *p, int32_t index)
-{
-    const struct cluster *c = core_cluster(p->core);
-    const struct plan_item *item = &p->plan->items[index];
-    const char *best = item->job->spec.device_type;
-    int32_t best_left = INT32_MIN;
+    for (int32_t i = 0; i < c->n_types; i++) {
+        const struct cluster_type *type = &c->types[i];
+        int fit = type->up >= least ? 2 : type->configured >= least;
 
-    if (best[0] != '\0' || c->n_nodes == 0)
-        return best;
-    best = held_type(c, item->job->spec.id);
-    if (best)
-        return best;
-    for (int32_t i = 0; i < c->n_nodes; i++) {
-        const char *type = c->nodes[i].device_type;
-        int32_t left = cluster_capacity(c, type);
-
-        for (int32_t j = 0; j < index; j++)
-            if (strcmp(p->plan->items[j].device_type, type) == 0)
-                left -= p->plan->items[j].job->spec.sizes.min;
-        if (left > best_left) {
-            best_left = left;
-            best = type;
-        }
+        if (best >= 0 && (fit < best_fit ||
+                          (fit == best_fit && type->up - p->claimed[i] <=
+                                                  c->types[best].up - p->claimed[best])))
+            continue;
+        best = i;
+        best_fit = fit;
     }
     return best;
 }
 
-/* The items of this item's type, from it on, are gathered once: when it is the first. */
-static int32_t gather_type(const struct planner *p, int32_t first)
+/* A job belongs to the type that it asked for or holds (one type per generation). */
+static void choose_type(const struct planner *p, struct plan_item *item)
 {
-    const char *type = p->plan->items[first].device_type;
-    int32_t n = 0;
+    const struct cluster *c = p->cluster;
+    const struct job_spec *spec = &item->job->spec;
+    const struct cluster_type *type;
+    int32_t first, end;
 
-    for (int32_t i = 0; i < first; i++)
-        if (strcmp(p->plan->items[i].device_type, type) == 0)
-            return 0;
-    for (int32_t i = first; i < p->plan->n_items; i++)
-        if (strcmp(p->plan->items[i].device_type, type) == 0)
-            p->typed[n++] = &p->plan->items[i];
-    return n;
+    cluster_span(c, spec->id, &first, &end);
+    if (first < end) {
+        item->type = c->node_types[c->devices[first].node];
+    } else if (spec->device_type[0] != '\0') {
+        type = cluster_find_type(c, spec->device_type);
+        item->type = type ? (int32_t)(type - c->types) : -1;
+    } else {
+        item->type = emptiest_type(p, spec->sizes.min);
+    }
+    if (item->type >= 0)
+        p->claimed[item->type] += spec->sizes.min;
+}
+
+/* Puts the items of each type side by side, in their order. */
+static void sort_by_type(struct planner *p)
+{
+    int32_t *ends = p->type_ends;
+    int32_t n_types = p->cluster->n_types;
+
+    for (int32_t i = 0; i < p->plan->n_items; i++)
+        if (p->plan->items[i].type < n_types - 1)
+            ends[p->plan->items[i].type + 2]++;
+    for (int32_t i = 1; i <= n_types; i++)
+        ends[i] += ends[i - 1];
+    for (int32_t i = 0; i < p->plan->n_items; i++)
+        p->typed[ends[p->plan->items[i].type + 1]++] = &p->plan->items[i];
 }
 
 /* --- policy and scaler
@@ -246,7 +284,7 @@ static bool same_plan(const struct row_option *a, const struct row_option *b)
 
 static void set_running_target(struct plan_item *item, const struct policy_target *target)
 {
-    const struct row_option *option = row_find(&item->row, target->size);
+    const struct row_option *option = row_find(item->row, target->size);
 
     item->target = option ? *option : item->now;
     if (item->standing == POLICY_PINNED || item->is_held_back) {
@@ -254,7 +292,7 @@ static void set_running_target(struct plan_item *item, const struct policy_targe
         item->act = PLAN_KEEP;
         return;
     }
-    item->is_forced = item->job->run.is_broken || !row_find(&item->row, item->now.size);
+    item->is_forced = item->job->run.is_broken || !row_find(item->row, item->now.size);
     item->act = item->job->run.is_broken || !same_plan(&item->target, &item->now)
                     ? PLAN_RESIZE
                     : PLAN_KEEP;
@@ -265,15 +303,15 @@ static void set_target(struct plan_item *item, const struct policy_target *targe
     item->is_for_admission = false;
     item->target = (struct row_option){0};
     if (!item->is_held_back)
-        (void)snprintf(item->reason, sizeof item->reason, "%s", target->reason);
+        memcpy(item->reason, target->reason, strlen(target->reason) + 1);
     switch (target->verdict) {
     case POLICY_SIZE:
         if (item->standing != POLICY_WAITING) {
             set_running_target(item, target);
             return;
         }
-        ASSERT(row_find(&item->row, target->size) != NULL);
-        item->target = *row_find(&item->row, target->size);
+        ASSERT(row_find(item->row, target->size) != NULL);
+        item->target = *row_find(item->row, target->size);
         item->act = PLAN_START;
         return;
     case POLICY_WAIT:
@@ -289,61 +327,36 @@ static void set_target(struct plan_item *item, const struct policy_target *targe
     }
 }
 
-static int ask_policy(struct planner *p, int32_t n, struct alloc_result *ret)
+static int ask_policy(struct planner *p, const struct scaler_view *v,
+                      struct alloc_result *ret)
 {
-    const struct cluster *c = core_cluster(p->core);
+    int32_t type = v->items[0]->type;
     struct policy_view view = {
-        .config = core_config(p->core),
+        .config = v->config,
         .now_us = p->now_us,
-        .devices = cluster_capacity(c, p->typed[0]->device_type),
+        .devices = type < 0 ? 0 : p->cluster->types[type].up,
         .jobs = p->jobs,
-        .n_jobs = n,
+        .n_jobs = v->n_items,
     };
     int rc;
 
-    for (int32_t i = 0; i < n; i++) {
-        const struct plan_item *item = p->typed[i];
+    for (int32_t i = 0; i < v->n_items; i++) {
+        const struct plan_item *item = v->items[i];
         bool is_pinned = item->is_held_back && item->standing == POLICY_RUNNING;
 
         p->jobs[i] = (struct policy_job){
             .spec = &item->job->spec,
             .run = &item->job->run,
-            .row = &item->row,
+            .row = item->row,
             .standing = is_pinned ? POLICY_PINNED : item->standing,
             .held = item->now.size,
             .may_be_dropped = !item->job->run.has_started,
         };
     }
     rc = p->policy->plan(p->policy, &view, &p->scratch, p->targets, ret);
-    for (int32_t i = 0; i < n && rc == 0; i++)
-        set_target(p->typed[i], &p->targets[i]);
+    for (int32_t i = 0; i < v->n_items && rc == 0; i++)
+        set_target(v->items[i], &p->targets[i]);
     return rc;
-}
-
-/* Devices of this type that nobody holds, and those that are on their way back. */
-static void count_devices(const struct planner *p, const char *type,
-                          struct scaler_view *v)
-{
-    const struct cluster *c = core_cluster(p->core);
-
-    v->free = 0;
-    v->releasing = 0;
-    for (int32_t i = 0; i < c->n_devices; i++) {
-        const struct device *d = &c->devices[i];
-        const struct node *node = &c->nodes[d->node];
-        const struct job *job;
-
-        if (node->state != NODE_UP || strcmp(node->device_type, type) != 0)
-            continue;
-        if (d->job == 0) {
-            v->free++;
-            continue;
-        }
-        job = core_find_job(p->core, d->job);
-        if (job && (job->run.state == JOB_STOPPING ||
-                    (job->run.state == JOB_RESIZING && !(d->flags & HOLD_NEXT))))
-            v->releasing++;
-    }
 }
 
 /* Asks the policy until the scaler holds nothing more back. */
@@ -351,7 +364,7 @@ static int settle_type(struct planner *p, const struct scaler_view *view,
                        struct alloc_result *ret)
 {
     for (int round = 0;; round++) {
-        int rc = ask_policy(p, view->n_items, ret);
+        int rc = ask_policy(p, view, ret);
 
         if (rc < 0)
             return rc;
@@ -360,13 +373,17 @@ static int settle_type(struct planner *p, const struct scaler_view *view,
     }
 }
 
-static int plan_type(struct planner *p, int32_t n)
+/* Plans for n items, all of one type. */
+static int plan_type(struct planner *p, struct plan_item **items, int32_t n)
 {
+    int32_t type = items[0]->type;
     struct scaler_view view = {
         .config = core_config(p->core),
         .globals = core_globals(p->core),
         .now_us = p->now_us,
-        .items = p->typed,
+        .free = type < 0 ? 0 : p->cluster->types[type].free,
+        .releasing = type < 0 ? 0 : p->releasing[type],
+        .items = items,
         .n_items = n,
     };
     struct alloc_result result = {0};
@@ -374,7 +391,6 @@ static int plan_type(struct planner *p, int32_t n)
     bool is_better;
     int rc;
 
-    count_devices(p, p->typed[0]->device_type, &view);
     rc = settle_type(p, &view, &result);
     gain = scaler_gain(&view);
     if (rc == 0 && scaler_try_without_shrinks(&view) > 0) {
@@ -402,46 +418,22 @@ static int plan_type(struct planner *p, int32_t n)
 /* --- placement
  * ---------------------------------------------------------------------------- */
 
-static int32_t count_free(const struct planner *p, const char *type)
-{
-    const struct cluster *c = core_cluster(p->core);
-    int32_t n = 0;
-
-    for (int32_t i = 0; i < c->n_devices; i++)
-        n += p->free[i] && strcmp(c->nodes[c->devices[i].node].device_type, type) == 0;
-    return n;
-}
-
-/* Sets devices aside that are free, for a move that still waits for others. */
-static void set_aside(struct planner *p, const char *type, int32_t count)
-{
-    const struct cluster *c = core_cluster(p->core);
-
-    for (int32_t i = 0; i < c->n_devices && count > 0; i++) {
-        if (!p->free[i] || strcmp(c->nodes[c->devices[i].node].device_type, type) != 0)
-            continue;
-        p->free[i] = 0;
-        count--;
-    }
-}
-
 /* Devices that the move needs beyond those that the job holds. */
 static int32_t extra_devices(const struct planner *p, const struct plan_item *item)
 {
-    int32_t held = cluster_held(core_cluster(p->core), item->job->spec.id, HOLD_NOW);
+    int32_t held = cluster_held(p->cluster, item->job->spec.id, HOLD_NOW);
 
     return i32_max(0, item->target.size - held);
 }
 
 static int place_item(struct planner *p, struct plan_item *item)
 {
-    const struct cluster *c = core_cluster(p->core);
     int32_t extra = extra_devices(p, item);
-    int32_t n_free = count_free(p, item->device_type);
+    int32_t n_free = p->pool.of_type[item->type];
     int rc;
 
     if (extra > n_free) {
-        set_aside(p, item->device_type, n_free);
+        p->pool.of_type[item->type] = 0; /* set aside for it */
         item->act = PLAN_AWAIT;
         (void)snprintf(item->reason, sizeof item->reason,
                        "waits for %d gpu%s that others are giving back", extra - n_free,
@@ -452,12 +444,11 @@ static int place_item(struct planner *p, struct plan_item *item)
     item->devices = mem_new((size_t)item->target.size, sizeof *item->devices);
     if (!item->devices)
         return E_NOMEM;
-    rc = place_choose(c, item->job->spec.id, item->device_type, item->target.size,
-                      p->free, item->devices);
-    ASSERT(rc != E_INFEASIBLE);
-    for (int32_t i = 0; rc == 0 && i < item->target.size; i++)
-        p->free[item->devices[i]] = 0;
-    return rc;
+    rc = place_choose(&p->pool, item->job->spec.id, item->type, item->target.size,
+                      item->devices);
+    ASSERT(rc == 0);
+    place_pool_take(&p->pool, item->devices, item->target.size);
+    return 0;
 }
 
 /* The order in which moves may take what is free. */
@@ -474,12 +465,10 @@ static int rank_of(const struct plan_item *item)
 
 static int place_all(struct planner *p)
 {
-    const struct cluster *c = core_cluster(p->core);
-    int rc = 0;
+    int rc;
 
-    for (int32_t i = 0; i < c->n_devices; i++)
-        p->free[i] =
-            c->devices[i].job == 0 && c->nodes[c->devices[i].node].state == NODE_UP;
+    place_pool_release(&p->pool);
+    rc = place_pool_init(&p->pool, p->cluster);
     for (int rank = 0; rank < 3; rank++)
         for (int32_t i = 0; i < p->plan->n_items && rc == 0; i++)
             if (rank_of(&p->plan->items[i]) == rank)
@@ -491,7 +480,6 @@ static int place_all(struct planner *p)
  */
 static bool note_nodes(struct planner *p)
 {
-    const struct cluster *c = core_cluster(p->core);
     bool changed = false;
 
     for (int32_t i = 0; i < p->plan->n_items; i++) {
@@ -502,9 +490,8 @@ static bool note_nodes(struct planner *p)
         if (!item->devices || (item->act != PLAN_START && item->act != PLAN_RESIZE) ||
             factor == 0 || factor == PPM || item->nodes_for == item->target.size)
             continue;
-        nodes = place_nodes(c, item->devices, item->target.size);
-        assumed = (int32_t)i64_div_up(item->target.size,
-                                      i32_max(1, largest_node(c, item->device_type)));
+        nodes = place_nodes(p->cluster, item->devices, item->target.size);
+        assumed = nodes_assumed(p, item, item->target.size);
         if (nodes <= assumed)
             continue;
         item->nodes_for = item->target.size;
@@ -528,14 +515,16 @@ static int one_round(struct planner *p)
 
         item->is_held_back = false;
         item->held_until_us = USEC_NEVER;
-        rc = build_row(p, item);
-        item->now = option_now(item);
+        rc = find_row(p, item);
+        if (rc == 0)
+            item->now = option_now(p, item);
     }
-    for (int32_t i = 0; i < p->plan->n_items && rc == 0; i++) {
-        int32_t n = gather_type(p, i);
+    for (int32_t i = 0, first = 0; i <= p->cluster->n_types && rc == 0; i++) {
+        int32_t end = p->type_ends[i];
 
-        if (n > 0)
-            rc = plan_type(p, n);
+        if (end > first)
+            rc = plan_type(p, p->typed + first, end - first);
+        first = end;
     }
     return rc < 0 ? rc : place_all(p);
 }
@@ -547,20 +536,47 @@ static void set_wake(struct planner *p)
             p->plan->wake_us = i64_min(p->plan->wake_us, p->plan->items[i].held_until_us);
 }
 
-static int prepare(struct planner *p)
+static int prepare_types(struct planner *p)
+{
+    size_t n_types = (size_t)p->cluster->n_types;
+
+    p->type_ends = mem_new(n_types + 1, sizeof *p->type_ends);
+    p->claimed = mem_new(n_types, sizeof *p->claimed);
+    p->releasing = mem_new(n_types, sizeof *p->releasing);
+    return p->type_ends && p->claimed && p->releasing ? 0 : E_NOMEM;
+}
+
+static int prepare_items(struct planner *p)
 {
     size_t n = (size_t)p->plan->n_items;
 
-    p->free = mem_new((size_t)core_cluster(p->core)->n_devices, 1);
     p->jobs = mem_new(n, sizeof *p->jobs);
     p->targets = mem_new(n, sizeof *p->targets);
     p->typed = mem_new(n, sizeof(struct plan_item *));
-    return p->free && p->jobs && p->targets && p->typed ? 0 : E_NOMEM;
+    if (!p->jobs || !p->targets || !p->typed)
+        return E_NOMEM;
+    for (int32_t i = 0; i < p->plan->n_items; i++)
+        choose_type(p, &p->plan->items[i]);
+    sort_by_type(p);
+    return 0;
+}
+
+static void planner_release(struct planner *p)
+{
+    policy_scratch_release(&p->scratch);
+    place_pool_release(&p->pool);
+    mem_free(p->jobs);
+    mem_free(p->targets);
+    mem_free(p->typed);
+    mem_free(p->type_ends);
+    mem_free(p->claimed);
+    mem_free(p->releasing);
 }
 
 int plan_make(const struct core *core, usec_t now_us, struct plan *ret)
 {
     struct planner p = {.core = core,
+                        .cluster = core_cluster(core),
                         .policy = policy_find(core_config(core)->policy),
                         .now_us = now_us,
                         .plan = ret};
@@ -569,31 +585,25 @@ int plan_make(const struct core *core, usec_t now_us, struct plan *ret)
     ASSERT(p.policy != NULL);
     *ret = (struct plan){.wake_us = USEC_NEVER};
     policy_scratch_init(&p.scratch);
-    rc = collect(&p);
+    rc = prepare_types(&p);
     if (rc == 0)
-        rc = prepare(&p);
-    for (int32_t i = 0; i < ret->n_items && rc == 0; i++)
-        ret->items[i].device_type = choose_type(&p, i);
+        rc = collect(&p);
+    if (rc == 0)
+        rc = prepare_items(&p);
     for (int round = 0; rc == 0; round++) {
         rc = one_round(&p);
         if (rc < 0 || round >= PLACE_ROUNDS_MAX || !note_nodes(&p))
             break;
     }
     set_wake(&p);
-    policy_scratch_release(&p.scratch);
-    mem_free(p.free);
-    mem_free(p.jobs);
-    mem_free(p.targets);
-    mem_free(p.typed);
+    planner_release(&p);
     return rc;
 }
 
 void plan_release(struct plan *plan)
 {
-    for (int32_t i = 0; i < plan->n_items; i++) {
-        row_release(&plan->items[i].row);
+    for (int32_t i = 0; i < plan->n_items; i++)
         mem_free(plan->items[i].devices);
-    }
     mem_free(plan->items);
     *plan = (struct plan){0};
 }

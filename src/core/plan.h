@@ -22,8 +22,9 @@ enum plan_act {
 
 struct plan_item {
     const struct job *job;
-    const char *device_type; /* the knapsack it belongs to */
-    struct row row;
+    int32_t type;          /* the knapsack it belongs to: index of its device type in the
+                              cluster's types; -1: there are no such devices */
+    const struct row *row; /* lent by the job, until its next plan */
     enum policy_standing standing;
     struct row_option now;    /* of the plan in force; size 0: none */
     struct row_option target; /* size 0: none */

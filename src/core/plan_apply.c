@@ -23,24 +23,35 @@ static struct job_plan next_plan(struct job_run *run, const struct row_option *t
     };
 }
 
-/* Jobs that have devices already, or were put before this one by the same plan. */
-static int32_t count_others(const struct plan *plan, const struct plan_item *item)
+/* What the moves of one plan say about each other. */
+struct telling {
+    int32_t n_beside; /* jobs that have devices, or were started by this plan so far */
+    const char *newcomer; /* the first of the waiting jobs that get devices; NULL: none */
+    int32_t n_newcomers;
+};
+
+static struct telling telling_of(const struct plan *plan)
 {
-    int32_t n = 0;
+    struct telling t = {0};
 
     for (int32_t i = 0; i < plan->n_items; i++) {
-        const struct plan_item *other = &plan->items[i];
+        const struct plan_item *item = &plan->items[i];
 
-        n += other->standing != POLICY_WAITING ||
-             (other < item && other->act == PLAN_START);
+        if (item->standing != POLICY_WAITING) {
+            t.n_beside++;
+        } else if (item->target.size > 0) {
+            if (!t.newcomer)
+                t.newcomer = item->job->spec.name;
+            t.n_newcomers++;
+        }
     }
-    return n;
+    return t;
 }
 
-static void start(struct draft *d, const struct plan *plan, const struct plan_item *item)
+static void start(struct draft *d, struct telling *t, const struct plan_item *item)
 {
     struct job_run run = item->job->run;
-    int32_t others = count_others(plan, item);
+    int32_t others = t->n_beside++;
 
     run.plan = next_plan(&run, &item->target);
     run.incarnation++;
@@ -58,29 +69,17 @@ static void start(struct draft *d, const struct plan *plan, const struct plan_it
         draft_put_hold(d, item->devices[i], run.id, HOLD_NOW | HOLD_NEXT);
 }
 
-/* The names of the waiting jobs that a shrink makes room for: the first, and how many
- * more. */
-static void name_newcomers(const struct plan *plan, char *text, size_t size)
+static void name_newcomers(const struct telling *t, char *text, size_t size)
 {
-    const char *first = NULL;
-    int32_t more = 0;
-
-    for (int32_t i = 0; i < plan->n_items; i++) {
-        const struct plan_item *item = &plan->items[i];
-
-        if (item->standing != POLICY_WAITING || item->target.size == 0)
-            continue;
-        more += first != NULL;
-        if (!first)
-            first = item->job->spec.name;
-    }
-    if (more > 0)
-        (void)snprintf(text, size, "makes room for %.40s and %d more", first, more);
+    if (t->n_newcomers > 1)
+        (void)snprintf(text, size, "makes room for %.40s and %d more", t->newcomer,
+                       t->n_newcomers - 1);
     else
-        (void)snprintf(text, size, "makes room for %.40s", first ? first : "others");
+        (void)snprintf(text, size, "makes room for %.40s",
+                       t->newcomer ? t->newcomer : "others");
 }
 
-static void give_reason(const struct plan *plan, const struct plan_item *item, char *text,
+static void give_reason(const struct telling *t, const struct plan_item *item, char *text,
                         size_t size)
 {
     const struct job_run *run = &item->job->run;
@@ -91,7 +90,7 @@ static void give_reason(const struct plan *plan, const struct plan_item *item, c
         (void)snprintf(text, size, "forced: %d gpus are no longer allowed",
                        item->now.size);
     else if (item->is_for_admission)
-        name_newcomers(plan, text, size);
+        name_newcomers(t, text, size);
     else if (item->target.size > item->now.size)
         (void)snprintf(text, size, "gpus are free");
     else if (item->target.size < item->now.size)
@@ -114,13 +113,13 @@ static void hold_next(struct draft *d, const struct plan_item *item)
     }
 }
 
-static void resize(struct draft *d, const struct plan *plan, const struct plan_item *item)
+static void resize(struct draft *d, const struct telling *t, const struct plan_item *item)
 {
     struct job_run run = item->job->run;
     bool can_save = item->job->spec.level == JOB_ELASTIC && !run.is_broken;
     char why[REASON_MAX_BYTES];
 
-    give_reason(plan, item, why, sizeof why);
+    give_reason(t, item, why, sizeof why);
     job_move(&run, JOB_RESIZING, JOB_RESIZING, d->now_us, "%s", why);
     run.next = next_plan(&run, &item->target);
     run.moved_us = d->now_us;
@@ -183,15 +182,14 @@ static int rank_of(const struct plan_item *item)
     return 6;
 }
 
-static void put_move(struct draft *d, const struct plan *plan,
-                     const struct plan_item *item)
+static void put_move(struct draft *d, struct telling *t, const struct plan_item *item)
 {
     switch (item->act) {
     case PLAN_START:
-        start(d, plan, item);
+        start(d, t, item);
         return;
     case PLAN_RESIZE:
-        resize(d, plan, item);
+        resize(d, t, item);
         return;
     case PLAN_YIELD:
         yield(d, item);
@@ -214,11 +212,12 @@ int decide_plan(struct draft *d)
     struct globals *g = &d->globals;
     struct plan plan;
     int rc = plan_make(d->core, d->now_us, &plan);
+    struct telling telling = telling_of(&plan);
 
     for (int rank = 0; rc == 0 && rank <= 5; rank++)
         for (int32_t i = 0; i < plan.n_items; i++)
             if (rank_of(&plan.items[i]) == rank)
-                put_move(d, &plan, &plan.items[i]);
+                put_move(d, &telling, &plan.items[i]);
     if (rc == 0) {
         g->needs_plan = false;
         g->planned_us = d->now_us;

@@ -124,6 +124,7 @@ int touches_collect(struct touches *t, const struct core *core,
 
         t->before[i] = job ? *job : (struct job){0};
         t->before[i].spec.launch = NULL;
+        t->before[i].memo = NULL;
     }
     return 0;
 }

@@ -404,6 +404,44 @@ int row_build(struct row *row, const struct job_spec *spec,
     return 0;
 }
 
+static bool same_rule(const struct row_rule *a, const struct row_rule *b)
+{
+    return a->batch == b->batch && a->devices_per_node == b->devices_per_node &&
+           a->size_limit == b->size_limit && a->batch_in_force == b->batch_in_force &&
+           a->nodes_for_size == b->nodes_for_size && a->nodes_needed == b->nodes_needed;
+}
+
+int row_recall(struct row_memo *memo, const struct job_spec *spec,
+               const struct perf_model *model, const struct row_rule *rule,
+               const struct row **ret)
+{
+    int rc;
+
+    if (!memo->is_valid || !same_rule(&memo->rule, rule)) {
+        row_forget(memo);
+        rc = row_build(&memo->row, spec, model, rule, NULL);
+        if (rc == E_INFEASIBLE)
+            memo->row.n_options = 0;
+        else if (rc < 0)
+            return rc;
+        memo->rule = *rule;
+        memo->is_valid = true;
+    }
+    *ret = &memo->row;
+    return 0;
+}
+
+void row_forget(struct row_memo *memo)
+{
+    memo->is_valid = false;
+}
+
+void row_memo_release(struct row_memo *memo)
+{
+    row_release(&memo->row);
+    row_forget(memo);
+}
+
 const struct row_option *row_find(const struct row *row, int32_t size)
 {
     int32_t lo = 0, hi = row->n_options;

@@ -7,6 +7,7 @@
 #ifndef CORE_PERF_ROW_H
 #define CORE_PERF_ROW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,23 @@ void row_release(struct row *row);
 int row_build(struct row *row, const struct job_spec *spec,
               const struct perf_model *model, const struct row_rule *rule,
               struct err *err);
+
+/* The newest row of one job, remembered with the rule that it was built by. A row is a
+ * pure function of spec, model and rule, so remembering it is not a part of any state. */
+struct row_memo {
+    struct row row; /* without options: no size has a plan */
+    struct row_rule rule;
+    bool is_valid;
+};
+
+/* The row of a job by this rule, built anew only when the rule is another than the last
+ * time. Lent until the next call for the same memo. Whoever changes the spec or the model
+ * calls row_forget(). Returns 0 or E_NOMEM. */
+int row_recall(struct row_memo *memo, const struct job_spec *spec,
+               const struct perf_model *model, const struct row_rule *rule,
+               const struct row **ret);
+void row_forget(struct row_memo *memo);
+void row_memo_release(struct row_memo *memo);
 
 /* The option for exactly this size, or NULL. */
 const struct row_option *row_find(const struct row *row, int32_t size);
