@@ -111,10 +111,8 @@ int cli_fail(const struct err *err)
     bool is_id = err->code == E_NOTFOUND && strcmp(err->field, "id") == 0;
 
     fprintf(stderr, "elastane: %s%s", err->field, err->field[0] ? ": " : "");
-    term_print(stderr, err->text[0] ? err->text : err_name(err->code), "
-	");
-    fprintf(stderr, "%s
-", is_id ? "; 'elastane list --all' shows all" : "");
+    term_print(stderr, err->text[0] ? err->text : err_name(err->code), "\n\t");
+    fprintf(stderr, "%s\n", is_id ? "; 'elastane list --all' shows all" : "");
     switch (err->code) {
     case E_NOTFOUND:
         return CLI_NOT_FOUND;
