@@ -19,6 +19,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "core/perf/row.h"
+#include "core/plan.h"
 
 struct core {
     struct globals globals;
@@ -31,6 +32,7 @@ struct core {
     struct profile *profiles; /* sorted by uid, family, device_type */
     size_t n_profiles;
     size_t cap_profiles;
+    struct plan_scratch *scratch;
 };
 
 struct core *core_new(void)
@@ -39,6 +41,11 @@ struct core *core_new(void)
 
     if (!core)
         return NULL;
+    core->scratch = plan_scratch_new();
+    if (!core->scratch) {
+        mem_free(core);
+        return NULL;
+    }
     core->globals = (struct globals){
         .next_job = 1, .next_order = 1, .head_order = -1, .plan_wake_us = USEC_NEVER};
     core->jobs_wake_us = USEC_NEVER;
@@ -67,6 +74,7 @@ void core_free(struct core *core)
     mem_free(core->jobs);
     mem_free(core->profiles);
     cluster_release(&core->cluster);
+    plan_scratch_free(core->scratch);
     mem_free(core);
 }
 
@@ -414,6 +422,11 @@ int core_snapshot(const struct core *core, struct changes *out)
     for (size_t i = 0; i < core->n_jobs && rc == 0; i++)
         rc = snapshot_job(core->jobs[i], out);
     return rc < 0 ? rc : snapshot_holds(core, out);
+}
+
+struct plan_scratch *core_plan_scratch(const struct core *core)
+{
+    return core->scratch;
 }
 
 const struct globals *core_globals(const struct core *core)

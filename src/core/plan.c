@@ -25,20 +25,30 @@
 #define PLACE_ROUNDS_MAX  3
 #define SCALER_ROUNDS_MAX 64
 
+struct plan_scratch {
+    bool is_lent;
+    struct plan_item *items;
+    const struct job **queue;
+    struct policy_job *jobs;
+    struct policy_target *targets;
+    struct plan_item **typed; /* all items, those of one type side by side */
+    struct plan_item **moves; /* those that start or resize */
+    size_t cap;               /* jobs for which each of these has room */
+    struct policy_scratch policy;
+};
+
 struct planner {
     const struct core *core;
     const struct cluster *cluster;
     const struct policy *policy;
     usec_t now_us;
     struct plan *plan;
+    struct plan_scratch *s;
     struct place_pool pool; /* what is free now and not set aside */
-    struct policy_scratch scratch;
-    struct policy_job *jobs;
-    struct policy_target *targets;
-    struct plan_item **typed; /* all items, those of one type side by side */
-    int32_t *type_ends;       /* where in typed the items of type i - 1 end */
-    int32_t *claimed;         /* by type: least sizes of the items so far */
-    int32_t *releasing;       /* by type: devices on their way back */
+    int32_t n_moves;
+    int32_t *type_ends; /* where in typed the items of type i - 1 end */
+    int32_t *claimed;   /* by type: least sizes of the items so far */
+    int32_t *releasing; /* by type: devices on their way back */
 };
 
 /* --- items
@@ -117,6 +127,12 @@ static int find_row(const struct planner *p, struct plan_item *item)
     return row_recall(job->memo, &job->spec, &job->model, &rule, &item->row);
 }
 
+static bool same_plan(const struct row_option *a, const struct row_option *b)
+{
+    return a->size == b->size && a->global_batch == b->global_batch &&
+           a->micro_batch == b->micro_batch && a->accumulation == b->accumulation;
+}
+
 /* What the job has now, in the terms of a row: its option, or its bare plan when the size
  * or batch is no longer in the row. */
 static struct row_option option_now(const struct planner *p, const struct plan_item *item)
@@ -131,6 +147,8 @@ static struct row_option option_now(const struct planner *p, const struct plan_i
 
     if (!found)
         return now;
+    if (same_plan(&now, found))
+        return *found;
     now.rate = found->rate;
     now.value = found->value;
     if (plan->global_batch > 0 && item->job->model.n_proc > 0 && found->rate > 0.0) {
@@ -181,18 +199,12 @@ static void count_releasing(const struct planner *p, const struct job *job)
 }
 
 /* Items: pinned and running jobs by id, as they stand in the core; then the queue. */
-static int collect(struct planner *p)
+static void collect(struct planner *p)
 {
-    size_t n = core_n_jobs(p->core);
-    const struct job **queue = mem_new(n, sizeof(struct job *));
+    const struct job **queue = p->s->queue;
     size_t n_queue = 0;
 
-    p->plan->items = mem_new(n, sizeof *p->plan->items);
-    if (!p->plan->items || !queue) {
-        mem_free(queue);
-        return E_NOMEM;
-    }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < core_n_jobs(p->core); i++) {
         const struct job *job = core_job_at(p->core, i);
 
         if (job->run.state == JOB_STOPPING || job->run.state == JOB_RESIZING)
@@ -207,8 +219,6 @@ static int collect(struct planner *p)
     qsort(queue, n_queue, sizeof(struct job *), queue_cmp);
     for (size_t i = 0; i < n_queue; i++)
         add_item(p, queue[i]);
-    mem_free(queue);
-    return 0;
 }
 
 /* --- device types
@@ -270,17 +280,11 @@ static void sort_by_type(struct planner *p)
     for (int32_t i = 1; i <= n_types; i++)
         ends[i] += ends[i - 1];
     for (int32_t i = 0; i < p->plan->n_items; i++)
-        p->typed[ends[p->plan->items[i].type + 1]++] = &p->plan->items[i];
+        p->s->typed[ends[p->plan->items[i].type + 1]++] = &p->plan->items[i];
 }
 
 /* --- policy and scaler
  * -------------------------------------------------------------------- */
-
-static bool same_plan(const struct row_option *a, const struct row_option *b)
-{
-    return a->size == b->size && a->global_batch == b->global_batch &&
-           a->micro_batch == b->micro_batch && a->accumulation == b->accumulation;
-}
 
 static void set_running_target(struct plan_item *item, const struct policy_target *target)
 {
@@ -327,15 +331,20 @@ static void set_target(struct plan_item *item, const struct policy_target *targe
     }
 }
 
-static int ask_policy(struct planner *p, const struct scaler_view *v,
-                      struct alloc_result *ret)
+static bool is_move(const struct plan_item *item)
+{
+    return item->act == PLAN_START || item->act == PLAN_RESIZE;
+}
+
+/* Sets the targets of the items, and which of them are moves. */
+static int ask_policy(struct planner *p, struct scaler_view *v, struct alloc_result *ret)
 {
     int32_t type = v->items[0]->type;
     struct policy_view view = {
         .config = v->config,
         .now_us = p->now_us,
         .devices = type < 0 ? 0 : p->cluster->types[type].up,
-        .jobs = p->jobs,
+        .jobs = p->s->jobs,
         .n_jobs = v->n_items,
     };
     int rc;
@@ -344,7 +353,7 @@ static int ask_policy(struct planner *p, const struct scaler_view *v,
         const struct plan_item *item = v->items[i];
         bool is_pinned = item->is_held_back && item->standing == POLICY_RUNNING;
 
-        p->jobs[i] = (struct policy_job){
+        p->s->jobs[i] = (struct policy_job){
             .spec = &item->job->spec,
             .run = &item->job->run,
             .row = item->row,
@@ -353,14 +362,18 @@ static int ask_policy(struct planner *p, const struct scaler_view *v,
             .may_be_dropped = !item->job->run.has_started,
         };
     }
-    rc = p->policy->plan(p->policy, &view, &p->scratch, p->targets, ret);
-    for (int32_t i = 0; i < v->n_items && rc == 0; i++)
-        set_target(v->items[i], &p->targets[i]);
+    rc = p->policy->plan(p->policy, &view, &p->s->policy, p->s->targets, ret);
+    v->n_moves = 0;
+    for (int32_t i = 0; i < v->n_items && rc == 0; i++) {
+        set_target(v->items[i], &p->s->targets[i]);
+        if (is_move(v->items[i]))
+            v->moves[v->n_moves++] = v->items[i];
+    }
     return rc;
 }
 
 /* Asks the policy until the scaler holds nothing more back. */
-static int settle_type(struct planner *p, const struct scaler_view *view,
+static int settle_type(struct planner *p, struct scaler_view *view,
                        struct alloc_result *ret)
 {
     for (int round = 0;; round++) {
@@ -385,6 +398,7 @@ static int plan_type(struct planner *p, struct plan_item **items, int32_t n)
         .releasing = type < 0 ? 0 : p->releasing[type],
         .items = items,
         .n_items = n,
+        .moves = p->s->moves,
     };
     struct alloc_result result = {0};
     double gain;
@@ -454,25 +468,27 @@ static int place_item(struct planner *p, struct plan_item *item)
 /* The order in which moves may take what is free. */
 static int rank_of(const struct plan_item *item)
 {
-    if (item->act == PLAN_RESIZE && item->is_forced)
-        return 0;
     if (item->act == PLAN_START)
         return 1;
-    if (item->act == PLAN_RESIZE)
-        return 2;
-    return 3;
+    return item->is_forced ? 0 : 2;
 }
 
 static int place_all(struct planner *p)
 {
     int rc;
 
+    p->n_moves = 0;
+    for (int32_t i = 0; i < p->plan->n_items; i++)
+        if (is_move(&p->plan->items[i]))
+            p->s->moves[p->n_moves++] = &p->plan->items[i];
+    if (p->n_moves == 0)
+        return 0;
     place_pool_release(&p->pool);
     rc = place_pool_init(&p->pool, p->cluster);
     for (int rank = 0; rank < 3; rank++)
-        for (int32_t i = 0; i < p->plan->n_items && rc == 0; i++)
-            if (rank_of(&p->plan->items[i]) == rank)
-                rc = place_item(p, &p->plan->items[i]);
+        for (int32_t i = 0; i < p->n_moves && rc == 0; i++)
+            if (is_move(p->s->moves[i]) && rank_of(p->s->moves[i]) == rank)
+                rc = place_item(p, p->s->moves[i]);
     return rc;
 }
 
@@ -482,13 +498,13 @@ static bool note_nodes(struct planner *p)
 {
     bool changed = false;
 
-    for (int32_t i = 0; i < p->plan->n_items; i++) {
-        struct plan_item *item = &p->plan->items[i];
+    for (int32_t i = 0; i < p->n_moves; i++) {
+        struct plan_item *item = p->s->moves[i];
         int64_t factor = item->job->model.inter_node_ppm;
         int32_t nodes, assumed;
 
-        if (!item->devices || (item->act != PLAN_START && item->act != PLAN_RESIZE) ||
-            factor == 0 || factor == PPM || item->nodes_for == item->target.size)
+        if (!item->devices || !is_move(item) || factor == 0 || factor == PPM ||
+            item->nodes_for == item->target.size)
             continue;
         nodes = place_nodes(p->cluster, item->devices, item->target.size);
         assumed = nodes_assumed(p, item, item->target.size);
@@ -523,7 +539,7 @@ static int one_round(struct planner *p)
         int32_t end = p->type_ends[i];
 
         if (end > first)
-            rc = plan_type(p, p->typed + first, end - first);
+            rc = plan_type(p, p->s->typed + first, end - first);
         first = end;
     }
     return rc < 0 ? rc : place_all(p);
@@ -546,28 +562,55 @@ static int prepare_types(struct planner *p)
     return p->type_ends && p->claimed && p->releasing ? 0 : E_NOMEM;
 }
 
-static int prepare_items(struct planner *p)
+static void scratch_clear(struct plan_scratch *s)
 {
-    size_t n = (size_t)p->plan->n_items;
+    mem_free(s->items);
+    mem_free(s->queue);
+    mem_free(s->jobs);
+    mem_free(s->targets);
+    mem_free(s->typed);
+    mem_free(s->moves);
+    policy_scratch_release(&s->policy);
+    *s = (struct plan_scratch){0};
+}
 
-    p->jobs = mem_new(n, sizeof *p->jobs);
-    p->targets = mem_new(n, sizeof *p->targets);
-    p->typed = mem_new(n, sizeof(struct plan_item *));
-    if (!p->jobs || !p->targets || !p->typed)
+static int scratch_reserve(struct plan_scratch *s, size_t n)
+{
+    if (n <= s->cap)
+        return 0;
+    n += n / 2;
+    scratch_clear(s);
+    s->items = mem_new(n, sizeof *s->items);
+    s->queue = mem_new(n, sizeof(struct job *));
+    s->jobs = mem_new(n, sizeof *s->jobs);
+    s->targets = mem_new(n, sizeof *s->targets);
+    s->typed = mem_new(n, sizeof(struct plan_item *));
+    s->moves = mem_new(n, sizeof(struct plan_item *));
+    if (!s->items || !s->queue || !s->jobs || !s->targets || !s->typed || !s->moves) {
+        scratch_clear(s);
         return E_NOMEM;
-    for (int32_t i = 0; i < p->plan->n_items; i++)
-        choose_type(p, &p->plan->items[i]);
-    sort_by_type(p);
+    }
+    s->cap = n;
     return 0;
+}
+
+struct plan_scratch *plan_scratch_new(void)
+{
+    return mem_new(1, sizeof(struct plan_scratch));
+}
+
+void plan_scratch_free(struct plan_scratch *s)
+{
+    if (!s)
+        return;
+    ASSERT(!s->is_lent);
+    scratch_clear(s);
+    mem_free(s);
 }
 
 static void planner_release(struct planner *p)
 {
-    policy_scratch_release(&p->scratch);
     place_pool_release(&p->pool);
-    mem_free(p->jobs);
-    mem_free(p->targets);
-    mem_free(p->typed);
     mem_free(p->type_ends);
     mem_free(p->claimed);
     mem_free(p->releasing);
@@ -579,17 +622,23 @@ int plan_make(const struct core *core, usec_t now_us, struct plan *ret)
                         .cluster = core_cluster(core),
                         .policy = policy_find(core_config(core)->policy),
                         .now_us = now_us,
-                        .plan = ret};
+                        .plan = ret,
+                        .s = core_plan_scratch(core)};
     int rc;
 
     ASSERT(p.policy != NULL);
-    *ret = (struct plan){.wake_us = USEC_NEVER};
-    policy_scratch_init(&p.scratch);
-    rc = prepare_types(&p);
+    ASSERT(!p.s->is_lent);
+    rc = scratch_reserve(p.s, core_n_jobs(core));
+    p.s->is_lent = true;
+    *ret = (struct plan){.scratch = p.s, .items = p.s->items, .wake_us = USEC_NEVER};
     if (rc == 0)
-        rc = collect(&p);
-    if (rc == 0)
-        rc = prepare_items(&p);
+        rc = prepare_types(&p);
+    if (rc == 0) {
+        collect(&p);
+        for (int32_t i = 0; i < ret->n_items; i++)
+            choose_type(&p, &ret->items[i]);
+        sort_by_type(&p);
+    }
     for (int round = 0; rc == 0; round++) {
         rc = one_round(&p);
         if (rc < 0 || round >= PLACE_ROUNDS_MAX || !note_nodes(&p))
@@ -604,7 +653,7 @@ void plan_release(struct plan *plan)
 {
     for (int32_t i = 0; i < plan->n_items; i++)
         mem_free(plan->items[i].devices);
-    mem_free(plan->items);
+    plan->scratch->is_lent = false;
     *plan = (struct plan){0};
 }
 

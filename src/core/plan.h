@@ -40,7 +40,17 @@ struct plan_item {
     char reason[REASON_MAX_BYTES];
 };
 
+/* Memory that planning keeps from one plan to the next, so that a plan of ten thousand
+ * jobs does not ask for megabytes anew. Not a part of any state. */
+struct plan_scratch;
+
+struct plan_scratch *plan_scratch_new(void);
+void plan_scratch_free(struct plan_scratch *scratch);
+/* The core's own (core.c). */
+struct plan_scratch *core_plan_scratch(const struct core *core);
+
 struct plan {
+    struct plan_scratch *scratch; /* lent by the core; the items live in it */
     struct plan_item *items; /* running and pinned ones by id, then the queue in order */
     int32_t n_items;
     int32_t n_types;
@@ -48,7 +58,7 @@ struct plan {
     usec_t wake_us;             /* when a held-back move may become right; USEC_NEVER */
 };
 
-/* Returns 0 or E_NOMEM; release in both cases. */
+/* Returns 0 or E_NOMEM; release in both cases, and before the next plan of this core. */
 int plan_make(const struct core *core, usec_t now_us, struct plan *ret);
 void plan_release(struct plan *plan);
 

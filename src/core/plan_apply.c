@@ -161,25 +161,35 @@ static void keep_waiting(struct draft *d, const struct plan_item *item)
 }
 
 /* The place of an item's move within the step; see the opening. */
-static int rank_of(const struct plan_item *item)
+enum rank {
+    RANK_LEAVE,
+    RANK_FORCED,
+    RANK_SHRINK,
+    RANK_START,
+    RANK_MOVE,
+    RANK_WAIT,
+    RANK_NONE
+};
+
+static enum rank rank_of(const struct plan_item *item)
 {
     switch (item->act) {
     case PLAN_YIELD:
     case PLAN_DROP:
-        return 0;
+        return RANK_LEAVE;
     case PLAN_RESIZE:
         if (item->is_forced)
-            return 1;
-        return item->target.size < item->now.size ? 2 : 4;
+            return RANK_FORCED;
+        return item->target.size < item->now.size ? RANK_SHRINK : RANK_MOVE;
     case PLAN_START:
-        return 3;
+        return RANK_START;
     case PLAN_WAIT:
     case PLAN_AWAIT:
-        return 5;
+        return RANK_WAIT;
     case PLAN_KEEP:
         break;
     }
-    return 6;
+    return RANK_NONE;
 }
 
 static void put_move(struct draft *d, struct telling *t, const struct plan_item *item)
@@ -207,18 +217,33 @@ static void put_move(struct draft *d, struct telling *t, const struct plan_item 
     }
 }
 
+/* All moves, in their order. Who yields comes back to the head of the queue, the last one
+ * foremost; so these are taken from the end, and the older stands before the younger. */
+static void put_moves(struct draft *d, const struct plan *plan)
+{
+    struct telling telling = telling_of(plan);
+    bool any[RANK_NONE] = {false};
+
+    for (int32_t i = 0; i < plan->n_items; i++)
+        if (rank_of(&plan->items[i]) < RANK_NONE)
+            any[rank_of(&plan->items[i])] = true;
+    for (int32_t i = plan->n_items; i > 0 && any[RANK_LEAVE]; i--)
+        if (rank_of(&plan->items[i - 1]) == RANK_LEAVE)
+            put_move(d, &telling, &plan->items[i - 1]);
+    for (int rank = RANK_LEAVE + 1; rank < RANK_NONE; rank++)
+        for (int32_t i = 0; i < plan->n_items && any[rank]; i++)
+            if ((int)rank_of(&plan->items[i]) == rank)
+                put_move(d, &telling, &plan->items[i]);
+}
+
 int decide_plan(struct draft *d)
 {
     struct globals *g = &d->globals;
     struct plan plan;
     int rc = plan_make(d->core, d->now_us, &plan);
-    struct telling telling = telling_of(&plan);
 
-    for (int rank = 0; rc == 0 && rank <= 5; rank++)
-        for (int32_t i = 0; i < plan.n_items; i++)
-            if (rank_of(&plan.items[i]) == rank)
-                put_move(d, &telling, &plan.items[i]);
     if (rc == 0) {
+        put_moves(d, &plan);
         g->needs_plan = false;
         g->planned_us = d->now_us;
         g->plans++;

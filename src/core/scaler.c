@@ -113,9 +113,9 @@ static usec_t longest_wait(const struct scaler_view *v)
 {
     usec_t longest = 0;
 
-    for (int32_t i = 0; i < v->n_items; i++)
-        if (v->items[i]->act == PLAN_START)
-            longest = i64_max(longest, v->now_us - v->items[i]->job->run.since_us);
+    for (int32_t i = 0; i < v->n_moves; i++)
+        if (v->moves[i]->act == PLAN_START)
+            longest = i64_max(longest, v->now_us - v->moves[i]->job->run.since_us);
     return longest;
 }
 
@@ -124,8 +124,8 @@ static int64_t admission_deficit(const struct scaler_view *v)
 {
     int64_t need = 0;
 
-    for (int32_t i = 0; i < v->n_items; i++) {
-        const struct plan_item *item = v->items[i];
+    for (int32_t i = 0; i < v->n_moves; i++) {
+        const struct plan_item *item = v->moves[i];
 
         if (item->act == PLAN_START)
             need += item->target.size;
@@ -144,8 +144,8 @@ static int32_t review_admission(const struct scaler_view *v)
     usec_t patience_us = v->now_us + v->config->admit_wait_us - waited;
     int32_t n_held = 0;
 
-    for (int32_t i = 0; i < v->n_items && deficit > 0; i++) {
-        struct plan_item *item = v->items[i];
+    for (int32_t i = 0; i < v->n_moves && deficit > 0; i++) {
+        struct plan_item *item = v->moves[i];
         usec_t old_enough_us = item->job->run.since_us + v->config->min_run_us;
 
         if (!is_shrink(item) || item->is_forced)
@@ -175,8 +175,8 @@ static int32_t review_single(const struct scaler_view *v)
 {
     int32_t n_held = 0;
 
-    for (int32_t i = 0; i < v->n_items; i++) {
-        struct plan_item *item = v->items[i];
+    for (int32_t i = 0; i < v->n_moves; i++) {
+        struct plan_item *item = v->moves[i];
         usec_t rested_us = item->job->run.moved_us + v->config->min_gap_us;
 
         if (!is_voluntary(item))
@@ -196,9 +196,9 @@ double scaler_gain(const struct scaler_view *v)
 {
     double gain = 0.0;
 
-    for (int32_t i = 0; i < v->n_items; i++)
-        if (is_voluntary(v->items[i]))
-            gain += net_gain(v, v->items[i]);
+    for (int32_t i = 0; i < v->n_moves; i++)
+        if (is_voluntary(v->moves[i]))
+            gain += net_gain(v, v->moves[i]);
     return gain;
 }
 
@@ -207,13 +207,13 @@ static int32_t review_group(const struct scaler_view *v)
 {
     int32_t n_shrinks = 0;
 
-    for (int32_t i = 0; i < v->n_items; i++)
-        n_shrinks += is_voluntary(v->items[i]) && is_shrink(v->items[i]);
+    for (int32_t i = 0; i < v->n_moves; i++)
+        n_shrinks += is_voluntary(v->moves[i]) && is_shrink(v->moves[i]);
     if (n_shrinks == 0 || scaler_gain(v) > 0.0)
         return 0;
-    for (int32_t i = 0; i < v->n_items; i++)
-        if (is_voluntary(v->items[i]) && is_shrink(v->items[i]))
-            hold_back(v->items[i], USEC_NEVER, "held back: the move would not pay back");
+    for (int32_t i = 0; i < v->n_moves; i++)
+        if (is_voluntary(v->moves[i]) && is_shrink(v->moves[i]))
+            hold_back(v->moves[i], USEC_NEVER, "held back: the move would not pay back");
     return n_shrinks;
 }
 
@@ -221,14 +221,17 @@ static int32_t review_group(const struct scaler_view *v)
 static int32_t review_alone(const struct scaler_view *v)
 {
     int32_t n_held = 0;
+    bool has_shrinks = false;
 
-    for (int32_t i = 0; i < v->n_items; i++)
-        if (is_voluntary(v->items[i]) && is_shrink(v->items[i]))
-            return 0; /* they were judged as a group */
-    for (int32_t i = 0; i < v->n_items; i++) {
-        if (!is_voluntary(v->items[i]) || net_gain(v, v->items[i]) > 0.0)
+    for (int32_t i = 0; i < v->n_moves; i++)
+        has_shrinks |= is_voluntary(v->moves[i]) && is_shrink(v->moves[i]);
+    for (int32_t i = 0; i < v->n_moves; i++) {
+        struct plan_item *item = v->moves[i];
+        bool is_in_group = has_shrinks && item->target.size != item->now.size;
+
+        if (!is_voluntary(item) || is_in_group || net_gain(v, item) > 0.0)
             continue;
-        hold_back(v->items[i], USEC_NEVER, "held back: the move would not pay back");
+        hold_back(item, USEC_NEVER, "held back: the move would not pay back");
         n_held++;
     }
     return n_held;
@@ -240,16 +243,16 @@ int32_t scaler_try_without_shrinks(const struct scaler_view *v)
 
     if (v->config->scaler == CONFIG_SCALER_NONE)
         return 0;
+    for (int32_t i = 0; i < v->n_moves; i++)
+        n += is_voluntary(v->moves[i]) && is_shrink(v->moves[i]);
+    if (n == 0)
+        return 0;
     for (int32_t i = 0; i < v->n_items; i++)
-        n += is_voluntary(v->items[i]) && is_shrink(v->items[i]);
-    for (int32_t i = 0; i < v->n_items && n > 0; i++) {
-        struct plan_item *item = v->items[i];
-
-        item->is_on_trial = !item->is_held_back;
-        if (is_voluntary(item) && is_shrink(item))
-            hold_back(item, USEC_NEVER,
+        v->items[i]->is_on_trial = !v->items[i]->is_held_back;
+    for (int32_t i = 0; i < v->n_moves; i++)
+        if (is_voluntary(v->moves[i]) && is_shrink(v->moves[i]))
+            hold_back(v->moves[i], USEC_NEVER,
                       "held back: others would gain too little from its gpus");
-    }
     return n;
 }
 

@@ -5,7 +5,8 @@
 
 #include "core/plan.h"
 
-/* What the scaler looks at: the items of one device type, with targets set. */
+/* What the scaler looks at: the items of one device type, with targets set, and of these
+ * the ones that start or resize. */
 struct scaler_view {
     const struct config *config;
     const struct globals *globals;
@@ -14,6 +15,8 @@ struct scaler_view {
     int32_t releasing; /* devices that ending or shrinking jobs will give back */
     struct plan_item **items;
     int32_t n_items;
+    struct plan_item **moves;
+    int32_t n_moves;
 };
 
 /* Marks moves that must not be made now as held back (reason, held_until_us) and shrinks

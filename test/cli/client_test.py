@@ -203,6 +203,9 @@ def wait_outlives_a_daemon_that_restarts():
                   answer(200, dict(JOB, state="done"))])
     with daemon(lambda *_: next(steps)) as d:
         d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n", "")
+    steps = iter([problem(503, "again", "stopping"), answer(200, dict(JOB, state="done"))])
+    with daemon(lambda *_: next(steps)) as d:
+        d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n", "")
 
 
 def logs_are_passed_on_as_they_are():

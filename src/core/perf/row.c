@@ -76,6 +76,7 @@ void row_init(struct row *row)
 void row_release(struct row *row)
 {
     mem_free(row->options);
+    mem_free(row->values);
     row_init(row);
 }
 
@@ -367,9 +368,18 @@ static int infeasible(const struct quest *q, struct err *err)
                      helps ? ", more gpus, or accumulate: needed" : ", or more gpus");
 }
 
-static int32_t count_sizes(const struct size_set *set)
+static int reserve(struct row *row, const struct size_set *set)
 {
-    return set->n_listed > 0 ? set->n_listed : (set->max - set->min) / set->step + 1;
+    int32_t n = set->n_listed > 0 ? set->n_listed : (set->max - set->min) / set->step + 1;
+    void *options = row->options;
+    void *values = row->values;
+    int rc = mem_reserve(&options, &row->cap, (size_t)n, sizeof *row->options);
+
+    row->options = options;
+    if (rc == 0)
+        rc = mem_reserve(&values, &row->cap_values, (size_t)n, sizeof *row->values);
+    row->values = values;
+    return rc;
 }
 
 int row_build(struct row *row, const struct job_spec *spec,
@@ -378,7 +388,6 @@ int row_build(struct row *row, const struct job_spec *spec,
 {
     const struct size_set *set = &spec->sizes;
     struct quest q;
-    void *options = row->options;
     int32_t n = 0;
     int32_t size;
 
@@ -390,15 +399,16 @@ int row_build(struct row *row, const struct job_spec *spec,
         size = size_set_next(set, size + 1);
     if (size == 0)
         return infeasible(&q, err);
-    if (mem_reserve(&options, &row->cap, (size_t)count_sizes(set), sizeof *row->options) <
-        0)
+    if (reserve(row, set) < 0)
         return err_set(err, E_NOMEM, "out of memory");
-    row->options = options;
     for (; size > 0; size = size_set_next(set, size + 1)) {
         if (n > 0 && rule->size_limit > 0 && size > rule->size_limit)
             break;
-        if (has_plan(&q, size))
-            row->options[n++] = best_of_size(&q, size);
+        if (!has_plan(&q, size))
+            continue;
+        row->options[n] = best_of_size(&q, size);
+        row->values[n] = (struct alloc_option){size, row->options[n].value};
+        n++;
     }
     row->n_options = n;
     return 0;
@@ -449,16 +459,15 @@ const struct row_option *row_find(const struct row *row, int32_t size)
     while (lo < hi) {
         int32_t mid = lo + (hi - lo) / 2;
 
-        if (row->options[mid].size < size)
+        if (row->values[mid].size < size)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo < row->n_options && row->options[lo].size == size ? &row->options[lo]
-                                                                : NULL;
+    return lo < row->n_options && row->values[lo].size == size ? &row->options[lo] : NULL;
 }
 
 int32_t row_min_size(const struct row *row)
 {
-    return row->n_options > 0 ? row->options[0].size : 0;
+    return row->n_options > 0 ? row->values[0].size : 0;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/alloc/alloc.h"
 #include "core/job.h"
 #include "core/perf/model.h"
 
@@ -25,9 +26,11 @@ struct row_option {
 };
 
 struct row {
-    struct row_option *options; /* sizes strictly ascending; owned */
+    struct row_option *options;  /* sizes strictly ascending; owned */
+    struct alloc_option *values; /* their sizes and values, for the allocator; owned */
     int32_t n_options;
     size_t cap;
+    size_t cap_values;
 };
 
 /* How the batch of a size is chosen. */

@@ -120,8 +120,12 @@ static void sort_by_age(const struct policy_job *jobs, int32_t *index, int32_t n
 
 static void take(struct pass *p, int32_t index, int32_t need)
 {
+    struct policy_target *t = &p->a->targets[index];
+
     p->left -= need;
-    set_target(&p->a->targets[index], POLICY_SIZE, "%s", "");
+    t->verdict = POLICY_SIZE;
+    t->size = 0; /* until the allocator has answered */
+    t->reason[0] = '\0';
 }
 
 /* Pinned jobs, and the list of the running ones. Returns the needs of the latter. */
@@ -260,23 +264,26 @@ static bool is_fixed(const struct admission *a, const struct policy_job *job)
            job->spec->level == JOB_RIGID;
 }
 
-/* Appends the options of one job to scratch->options; *n is their number so far. */
-static void add_options(const struct admission *a, const struct policy_job *job,
-                        int32_t at_most, size_t *n)
+/* What the allocator may choose from for one job that is in the plan. `only` is room for
+ * one option. */
+static struct alloc_row row_of(const struct admission *a, const struct policy_job *job,
+                               struct alloc_option *only)
 {
-    struct alloc_option *options = a->scratch->options;
-    bool is_waiting = job->standing == POLICY_WAITING;
-    int32_t size = is_waiting ? waiting_need(a, job) : held_need(a, job);
-    const struct row_option *only = row_find(job->row, size);
+    const struct row *row = job->row;
+    const struct row_option *option;
+    int32_t n = row->n_options;
+    int32_t size;
 
-    if (is_fixed(a, job) || !only) {
-        options[(*n)++] = (struct alloc_option){size, only ? only->value : 0};
-        return;
+    if (n > 0 && !is_fixed(a, job)) {
+        while (row->values[n - 1].size > a->view->devices)
+            n--; /* ends at the latest at what the job needs, since that fits */
+        return (struct alloc_row){
+            .options = row->values, .n_options = n, .held = job->held};
     }
-    for (int32_t i = 0; i < job->row->n_options; i++)
-        if (job->row->options[i].size <= at_most)
-            options[(*n)++] = (struct alloc_option){job->row->options[i].size,
-                                                    job->row->options[i].value};
+    size = job->standing == POLICY_WAITING ? waiting_need(a, job) : held_need(a, job);
+    option = row_find(row, size);
+    *only = (struct alloc_option){size, option ? option->value : 0};
+    return (struct alloc_row){.options = only, .n_options = 1, .held = job->held};
 }
 
 /* The knapsack over all jobs in the plan. */
@@ -285,22 +292,11 @@ static int solve(const struct admission *a, int32_t devices, struct alloc_result
     const struct policy_view *view = a->view;
     struct policy_scratch *s = a->scratch;
     struct alloc_problem problem = {.rows = s->rows, .devices = devices};
-    size_t n = 0;
     int rc;
 
-    for (int32_t i = 0; i < view->n_jobs; i++) {
-        const struct policy_job *job = &view->jobs[i];
-        size_t first = n;
-
-        if (!has_row(a, i))
-            continue;
-        add_options(a, job, view->devices, &n);
-        s->rows[problem.n_rows++] = (struct alloc_row){
-            .options = s->options + first,
-            .n_options = (int32_t)(n - first),
-            .held = job->held,
-        };
-    }
+    for (int32_t i = 0; i < view->n_jobs; i++)
+        if (has_row(a, i))
+            s->rows[problem.n_rows++] = row_of(a, &view->jobs[i], &s->options[i]);
     if (problem.n_rows == 0) {
         *ret = (struct alloc_result){.is_certified = true, .proof = ALLOC_PROOF_LP};
         return 0;
@@ -319,16 +315,13 @@ static int reserve(const struct admission *a)
 {
     struct policy_scratch *s = a->scratch;
     size_t n_jobs = (size_t)a->view->n_jobs;
-    size_t n_options = 0;
     void *rows = s->rows, *options = s->options, *sizes = s->sizes;
     int rc;
 
-    for (size_t i = 0; i < n_jobs; i++)
-        n_options += (size_t)a->view->jobs[i].row->n_options + 1;
     rc = mem_reserve(&rows, &s->cap_rows, n_jobs, sizeof *s->rows);
     s->rows = rows;
     if (rc == 0)
-        rc = mem_reserve(&options, &s->cap_options, n_options, sizeof *s->options);
+        rc = mem_reserve(&options, &s->cap_options, n_jobs, sizeof *s->options);
     s->options = options;
     if (rc == 0)
         rc = mem_reserve(&sizes, &s->cap_sizes, n_jobs, sizeof *s->sizes);

@@ -58,7 +58,7 @@ struct policy_scratch {
     struct alloc_scratch alloc;
     struct alloc_row *rows;
     size_t cap_rows;
-    struct alloc_option *options;
+    struct alloc_option *options; /* one a job, for those that have no choice */
     size_t cap_options;
     int32_t *sizes;
     size_t cap_sizes;

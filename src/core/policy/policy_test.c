@@ -27,6 +27,7 @@ struct world {
     struct job_run runs[JOBS];
     struct row rows[JOBS];
     struct row_option options[JOBS][OPTIONS];
+    struct alloc_option values[JOBS][OPTIONS];
     struct policy_job jobs[JOBS];
     struct policy_view view;
     struct policy_target targets[JOBS];
@@ -59,6 +60,7 @@ static struct policy_job *world_add(struct world *w, enum policy_standing standi
     w->runs[i].since_us = NOW_US;
     w->runs[i].start_us = standing == POLICY_WAITING ? 0 : i + 1;
     w->rows[i].options = w->options[i];
+    w->rows[i].values = w->values[i];
     *job = (struct policy_job){
         .spec = &w->specs[i],
         .run = &w->runs[i],
@@ -75,7 +77,8 @@ static void world_option(struct world *w, int32_t size, int64_t value)
     struct row *row = &w->rows[w->view.n_jobs - 1];
 
     assert_true(row->n_options < OPTIONS);
-    row->options[row->n_options++] = (struct row_option){.size = size, .value = value};
+    row->options[row->n_options] = (struct row_option){.size = size, .value = value};
+    row->values[row->n_options++] = (struct alloc_option){size, value};
 }
 
 /* Adds a job with sizes min..max, whose value rises by one unit a device. */
