@@ -93,6 +93,8 @@ static void give_reason(const struct telling *t, const struct plan_item *item, c
         name_newcomers(t, text, size);
     else if (item->target.size > item->now.size)
         (void)snprintf(text, size, "gpus are free");
+    else if (item->target.size < item->now.size && item->target.value >= item->now.value)
+        (void)snprintf(text, size, "as fast with fewer gpus");
     else if (item->target.size < item->now.size)
         (void)snprintf(text, size, "others gain more from its gpus");
     else
