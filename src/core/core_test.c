@@ -399,6 +399,53 @@ static void r08_an_update_below_the_minimum_is_refused_at_once(void **state)
     rig_release(&r);
 }
 
+static void update_that_forbids(struct rig *r, int a, struct job_spec *spec)
+{
+    struct event event = {.kind = EVENT_UPDATE, .job = (uint32_t)a, .spec = spec};
+
+    assert_int_equal(rig_event(r, event), 0);
+    rig_plan(r);
+    assert_int_equal(rig_run(r, a)->state, JOB_RESIZING);
+    assert_non_null(strstr(rig_run(r, a)->reason, "no longer allowed"));
+}
+
+/* At once, however little the move pays: what the person forbids must not go on. */
+static void an_update_that_forbids_the_batch_forces_a_move(void **state)
+{
+    struct job_spec spec = elastic_spec("a");
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_four(&r);
+    a = submit_stated(&r, spec);
+    rig_plan(&r);
+    rig_start_all(&r);
+    assert_int_equal(rig_run(&r, a)->plan.global_batch, 256);
+    spec.batch_min = spec.batch_base = spec.batch_max = 64;
+    update_that_forbids(&r, a, &spec);
+    assert_int_equal(rig_run(&r, a)->next.global_batch, 64);
+    rig_release(&r);
+}
+
+static void an_update_that_forbids_the_micro_batch_forces_a_move(void **state)
+{
+    struct job_spec spec = elastic_spec("a");
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_four(&r);
+    a = submit_stated(&r, spec);
+    rig_plan(&r);
+    rig_start_all(&r);
+    assert_int_equal(rig_run(&r, a)->plan.micro_batch, 64);
+    spec.gpu_batch = 32;
+    update_that_forbids(&r, a, &spec);
+    assert_true(rig_run(&r, a)->next.micro_batch <= 32);
+    rig_release(&r);
+}
+
 static void a_family_hands_its_measurements_to_the_next_job(void **state)
 {
     struct perf_model model = {.source = MODEL_MEASURED,
@@ -622,6 +669,8 @@ int main(void)
         cmocka_unit_test(r09_jobs_are_adopted_or_given_up_after_a_restart_of_the_daemon),
         cmocka_unit_test(a_time_limit_counts_running_time_only),
         cmocka_unit_test(r08_an_update_below_the_minimum_is_refused_at_once),
+        cmocka_unit_test(an_update_that_forbids_the_batch_forces_a_move),
+        cmocka_unit_test(an_update_that_forbids_the_micro_batch_forces_a_move),
         cmocka_unit_test(a_family_hands_its_measurements_to_the_next_job),
         cmocka_unit_test(core_apply_refuses_what_contradicts_the_state),
         cmocka_unit_test(whatever_happens_the_invariants_hold_and_all_jobs_end),

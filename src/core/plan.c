@@ -286,6 +286,22 @@ static void sort_by_type(struct planner *p)
 /* --- policy and scaler
  * -------------------------------------------------------------------- */
 
+/* Whether the job's limits still allow the plan that it has: an update may have narrowed
+ * them. What the policy or the model would rather have is another question. */
+static bool is_allowed(const struct plan_item *item)
+{
+    const struct job_spec *spec = &item->job->spec;
+    const struct row_option *now = &item->now;
+
+    if (!row_find(item->row, now->size))
+        return false;
+    if (now->global_batch == 0 || spec->batch_max == 0)
+        return true;
+    return now->global_batch >= spec->batch_min && now->global_batch <= spec->batch_max &&
+           (spec->gpu_batch == 0 || now->micro_batch <= spec->gpu_batch) &&
+           (spec->accumulate != JOB_ACCUMULATE_NEVER || now->accumulation <= 1);
+}
+
 static void set_running_target(struct plan_item *item, const struct policy_target *target)
 {
     const struct row_option *option = row_find(item->row, target->size);
@@ -296,7 +312,7 @@ static void set_running_target(struct plan_item *item, const struct policy_targe
         item->act = PLAN_KEEP;
         return;
     }
-    item->is_forced = item->job->run.is_broken || !row_find(item->row, item->now.size);
+    item->is_forced = item->job->run.is_broken || !is_allowed(item);
     item->act = item->job->run.is_broken || !same_plan(&item->target, &item->now)
                     ? PLAN_RESIZE
                     : PLAN_KEEP;
