@@ -483,8 +483,7 @@ static void a_family_hands_its_measurements_to_the_next_job(void **state)
     rig_release(&r);
 }
 
-/* --- snapshots
- * ----------------------------------------------------------------------------- */
+/* Snapshots. */
 
 static bool same_change(const struct change *a, const struct change *b)
 {
@@ -540,8 +539,7 @@ static void assert_snapshot_rebuilds(const struct core *core)
     core_free(copy);
 }
 
-/* --- anything may happen
- * ------------------------------------------------------------------- */
+/* Anything may happen. */
 
 static int pick_job(struct rig *r, struct rng *rng)
 {

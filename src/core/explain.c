@@ -170,8 +170,7 @@ int explain_job(const struct core *core, uint32_t id, usec_t now_us, struct expl
     return 0;
 }
 
-/* --- for people
- * ------------------------------------------------------------------------- */
+/* For people. */
 
 static void label(struct buf *out, const char *text)
 {
