@@ -27,6 +27,7 @@ struct globals {
     usec_t confirm_until_us; /* jobs that are unconfirmed then are lost; 0: none are */
     usec_t since_us;         /* time of the first event */
     bool needs_plan;
+    usec_t wanted_us; /* needs_plan: since when */
     int64_t plans;
     int64_t arrivals; /* counted since the start, for the mean time between events */
     int64_t departures;

@@ -233,6 +233,23 @@ static int apply_model(struct core *core, uint32_t id, const struct perf_model *
     return 0;
 }
 
+static int apply_globals(struct core *core, const struct globals *g)
+{
+    if (!is_time(g->now_us) || !is_time(g->planned_us) || !is_time(g->wanted_us) ||
+        !is_time(g->since_us) || !is_time(g->confirm_until_us))
+        return E_CORRUPT;
+    core->globals = *g;
+    return 0;
+}
+
+static int apply_config(struct core *core, const struct config *config)
+{
+    if (!is_time(config->interval_us))
+        return E_CORRUPT;
+    core->config = *config;
+    return 0;
+}
+
 static int apply_node(struct core *core, const struct node *node)
 {
     const struct cluster *c = &core->cluster;
@@ -316,11 +333,9 @@ int core_apply(struct core *core, const struct change *change)
 {
     switch (change->kind) {
     case CHANGE_GLOBALS:
-        core->globals = change->u.globals;
-        return 0;
+        return apply_globals(core, &change->u.globals);
     case CHANGE_CONFIG:
-        core->config = change->u.config;
-        return 0;
+        return apply_config(core, &change->u.config);
     case CHANGE_NODE:
         return apply_node(core, &change->u.node);
     case CHANGE_HOLD:
@@ -486,13 +501,17 @@ bool core_needs_plan(const struct core *core, usec_t *ret_not_before_us)
 {
     const struct globals *g = &core->globals;
     usec_t interval = core->config.interval_us;
+    usec_t due_us;
 
     if (!g->needs_plan)
         return false;
     *ret_not_before_us = g->now_us;
-    if (interval > 0 && g->plans > 0)
-        *ret_not_before_us =
-            i64_max(g->now_us, (g->planned_us / interval + 1) * interval);
+    if (interval == 0)
+        return true;
+    due_us = i64_div_up(g->wanted_us, interval) * interval;
+    if (g->plans > 0 && due_us <= g->planned_us) /* wanted in the moment of a plan */
+        due_us = (g->planned_us / interval + 1) * interval;
+    *ret_not_before_us = i64_max(g->now_us, due_us);
     return true;
 }
 

@@ -25,14 +25,21 @@ static const struct job *wanted_job(const struct draft *d, const struct event *e
     return job;
 }
 
-static int32_t largest_node(const struct cluster *c, const char *device_type)
+/* What the cluster has for this device type; for any, the most of each: a job lies on
+ * devices of one type. */
+static struct cluster_type reach_of(const struct cluster *c, const char *device_type)
 {
-    int32_t n = 0;
+    struct cluster_type reach = {0};
 
-    for (int32_t i = 0; i < c->n_nodes; i++)
-        if (device_type[0] == '\0' || strcmp(c->nodes[i].device_type, device_type) == 0)
-            n = i32_max(n, c->nodes[i].devices);
-    return n;
+    for (int32_t i = 0; i < c->n_types; i++) {
+        const struct cluster_type *type = &c->types[i];
+
+        if (device_type[0] != '\0' && strcmp(type->name, device_type) != 0)
+            continue;
+        reach.configured = i32_max(reach.configured, type->configured);
+        reach.largest_node = i32_max(reach.largest_node, type->largest_node);
+    }
+    return reach;
 }
 
 /* Whether some size has a plan, and the cluster could ever hold it. */
@@ -41,8 +48,9 @@ static int check_feasible(const struct core *core, const struct job_spec *spec,
 {
     const struct cluster *c = core_cluster(core);
     const struct policy *policy = policy_find(core_config(core)->policy);
-    struct row_rule rule = {.devices_per_node = largest_node(c, spec->device_type)};
-    int32_t configured = cluster_configured(c, spec->device_type);
+    struct cluster_type reach = reach_of(c, spec->device_type);
+    struct row_rule rule = {.devices_per_node = reach.largest_node};
+    int32_t configured = reach.configured;
     struct row row;
     int32_t least;
     int rc;
@@ -60,8 +68,10 @@ static int check_feasible(const struct core *core, const struct job_spec *spec,
                          spec->device_type[0] ? spec->device_type : "any");
     if (c->n_nodes > 0 && least > configured)
         return err_field(err, E_INFEASIBLE, "gpus",
-                         "needs at least %d, the cluster has %d; ask for %d or fewer",
-                         least, configured, configured);
+                         "needs at least %d, the cluster has %d%s; ask for %d or fewer",
+                         least, configured,
+                         configured < cluster_configured(c, "") ? " of one type" : "",
+                         configured);
     return 0;
 }
 

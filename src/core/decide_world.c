@@ -399,16 +399,20 @@ static void lose_devices(struct draft *d, uint32_t id, int32_t node)
     d->globals.needs_plan = true;
 }
 
-/* Whether no device of the node before this one is held by the same job. */
-static bool is_first_on_node(const struct cluster *c, const struct node *node,
-                             int32_t device)
+/* The job with the largest id below this one that holds a device of the node; 0: none. */
+static uint32_t previous_job(const struct cluster *c, const struct node *node,
+                             uint32_t id)
 {
-    for (int32_t i = node->first; i < device; i++)
-        if (c->devices[i].job == c->devices[device].job)
-            return false;
-    return true;
+    uint32_t found = 0;
+
+    for (int32_t i = node->first; i < node->first + node->devices; i++)
+        if (c->devices[i].job < id && c->devices[i].job > found)
+            found = c->devices[i].job;
+    return found;
 }
 
+/* Younger jobs first: each that returns goes to the head of the queue, so in the end the
+ * oldest stands there. */
 void decide_node_lost(struct draft *d, const struct event *event)
 {
     const struct cluster *c = core_cluster(d->core);
@@ -421,9 +425,9 @@ void decide_node_lost(struct draft *d, const struct event *event)
     node.state = NODE_LOST;
     node.since_us = d->now_us;
     draft_put_node(d, &node);
-    for (int32_t i = node.first; i < node.first + node.devices; i++)
-        if (c->devices[i].job != 0 && is_first_on_node(c, &node, i))
-            lose_devices(d, c->devices[i].job, (int32_t)node.index);
+    for (uint32_t id = previous_job(c, &node, UINT32_MAX); id != 0;
+         id = previous_job(c, &node, id))
+        lose_devices(d, id, (int32_t)node.index);
     d->globals.needs_plan = true;
 }
 
@@ -511,8 +515,8 @@ void decide_wake(struct draft *d)
     struct globals *g = &d->globals;
     bool confirm_is_over = g->confirm_until_us > 0 && g->confirm_until_us <= d->now_us;
 
-    for (size_t i = 0; i < core_n_jobs(d->core); i++)
-        wake_job(d, core_job_at(d->core, i), confirm_is_over);
+    for (size_t i = core_n_jobs(d->core); i > 0; i--) /* younger first, as above */
+        wake_job(d, core_job_at(d->core, i - 1), confirm_is_over);
     if (confirm_is_over)
         g->confirm_until_us = 0;
     if (g->plan_wake_us <= d->now_us) {

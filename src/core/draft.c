@@ -43,6 +43,8 @@ int draft_end(struct draft *d)
 {
     struct change *change;
 
+    if (d->globals.needs_plan && !core_globals(d->core)->needs_plan)
+        d->globals.wanted_us = d->now_us;
     if (d->out->n > 0 || globals_moved(&d->globals, core_globals(d->core))) {
         change = add(d, CHANGE_GLOBALS);
         if (change)

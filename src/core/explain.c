@@ -56,6 +56,28 @@ static void find_loser(const struct plan *plan, const struct plan_item *item,
     }
 }
 
+/* Who stands before it, and whom the scaler spares meanwhile. */
+static void find_obstacles(const struct plan *plan, const struct plan_item *item,
+                           usec_t now_us, struct explain *x)
+{
+    for (int32_t i = 0; i < plan->n_items; i++) {
+        const struct plan_item *other = &plan->items[i];
+
+        x->n_ahead += other->standing == POLICY_WAITING &&
+                      other->job->run.order < item->job->run.order;
+        if (!other->is_spared || other->type != item->type || item->target.size > 0 ||
+            x->spared.job != 0)
+            continue;
+        x->spared.job = other->job->spec.id;
+        x->spared.from = x->spared.to = other->now.size;
+        (void)snprintf(x->spared.name, sizeof x->spared.name, "%s",
+                       other->job->spec.name);
+        (void)snprintf(x->spared_why, sizeof x->spared_why, "%s", other->reason);
+        if (other->held_until_us != USEC_NEVER)
+            x->held_us = i64_max(0, other->held_until_us - now_us);
+    }
+}
+
 struct ending {
     double left_s;
     int32_t least;
@@ -97,12 +119,10 @@ static int64_t collect_endings(const struct plan *plan, const struct plan_item *
     return need;
 }
 
-static int estimate_wait(const struct core *core, const struct plan *plan,
-                         const struct plan_item *item, usec_t *ret)
+static int estimate_wait(const struct plan *plan, const struct plan_item *item,
+                         int32_t capacity, usec_t *ret)
 {
     struct ending *endings = mem_new((size_t)plan->n_items, sizeof *endings);
-    const struct cluster_type *types = core_cluster(core)->types;
-    int32_t capacity = item->type < 0 ? 0 : types[item->type].up;
     int32_t n;
     int64_t need;
     double wait_s = 0.0;
@@ -121,14 +141,16 @@ static int estimate_wait(const struct core *core, const struct plan *plan,
 }
 
 static int fill(const struct core *core, const struct plan *plan,
-                const struct plan_item *item, struct explain *x)
+                const struct plan_item *item, usec_t now_us, struct explain *x)
 {
-    int rc = 0;
+    const struct cluster_type *types = core_cluster(core)->types;
 
+    x->is_planned = true;
     x->now = item->now;
     x->target = item->target;
     x->is_held_back = item->is_held_back;
-    x->held_until_us = item->held_until_us;
+    if (item->held_until_us != USEC_NEVER)
+        x->held_us = i64_max(0, item->held_until_us - now_us);
     x->is_certified = plan->result.is_certified;
     x->objective = plan->result.objective;
     x->bound = plan->result.bound;
@@ -136,11 +158,14 @@ static int fill(const struct core *core, const struct plan *plan,
         (void)snprintf(x->reason, sizeof x->reason, "%s", item->reason);
     find_neighbours(item, x);
     find_loser(plan, item, x);
-    if (item->type >= 0)
-        x->free_now = core_cluster(core)->types[item->type].free;
-    if (item->standing == POLICY_WAITING)
-        rc = estimate_wait(core, plan, item, &x->wait_us);
-    return rc;
+    if (item->type >= 0) {
+        x->free_now = types[item->type].free;
+        x->up_now = types[item->type].up;
+    }
+    if (item->standing != POLICY_WAITING)
+        return 0;
+    find_obstacles(plan, item, now_us, x);
+    return estimate_wait(plan, item, x->up_now, &x->wait_us);
 }
 
 int explain_job(const struct core *core, uint32_t id, usec_t now_us, struct explain *ret,
@@ -148,7 +173,7 @@ int explain_job(const struct core *core, uint32_t id, usec_t now_us, struct expl
 {
     const struct job *job = core_find_job(core, id);
     const struct plan_item *item;
-    struct explain x = {.job = id, .held_until_us = USEC_NEVER, .wait_us = USEC_NEVER};
+    struct explain x = {.job = id, .held_us = USEC_NEVER, .wait_us = USEC_NEVER};
     struct plan plan;
     int rc;
 
@@ -161,8 +186,9 @@ int explain_job(const struct core *core, uint32_t id, usec_t now_us, struct expl
     x.run = job->run;
     x.model = job->model.source;
     x.is_noisy = job->model.is_noisy;
+    x.retry_us = i64_max(0, job->run.retry_us - now_us);
     if (item)
-        rc = fill(core, &plan, item, &x);
+        rc = fill(core, &plan, item, now_us, &x);
     plan_release(&plan);
     if (rc < 0)
         return err_set(err, rc, "out of memory");
@@ -227,6 +253,36 @@ static void print_speed(const struct explain *x, struct buf *out)
                sources[x->model], x->is_noisy ? " (noisy)" : "");
 }
 
+static void print_until(struct buf *out, const char *what, usec_t span_us)
+{
+    label(out, what);
+    buf_puts(out, "in ");
+    print_span(out, span_us);
+    buf_puts(out, " at the latest, and whenever something changes\n");
+}
+
+/* When a job that waits is expected to start. */
+static void print_start(const struct explain *x, struct buf *out)
+{
+    label(out, "starts");
+    if (x->retry_us > 0) {
+        buf_puts(out, "not before its next attempt, in ");
+        print_span(out, x->retry_us);
+        buf_putc(out, '\n');
+    } else if (x->least.size > x->up_now) {
+        buf_printf(out, "not before %d gpu%s more are up\n", x->least.size - x->up_now,
+                   x->least.size - x->up_now == 1 ? "" : "s");
+    } else if (x->target.size > 0) {
+        buf_puts(out, "as soon as its gpus are free\n");
+    } else if (x->wait_us == USEC_NEVER) {
+        buf_puts(out, "not known: nobody knows when the jobs that run will end\n");
+    } else {
+        buf_puts(out, "in about ");
+        print_span(out, x->wait_us);
+        buf_puts(out, ", when those before it end (estimate)\n");
+    }
+}
+
 static void print_waiting(const struct explain *x, struct buf *out)
 {
     if (x->least.size > 0) {
@@ -234,14 +290,18 @@ static void print_waiting(const struct explain *x, struct buf *out)
         buf_printf(out, "%d gpu%s at least; %d free now\n", x->least.size,
                    x->least.size == 1 ? "" : "s", x->free_now);
     }
-    label(out, "starts");
-    if (x->wait_us == USEC_NEVER) {
-        buf_puts(out, "not known: no running job tells when it ends\n");
-        return;
+    if (x->n_ahead > 0) {
+        label(out, "queue");
+        buf_printf(out, "%d job%s before it\n", x->n_ahead,
+                   x->n_ahead == 1 ? " stands" : "s stand");
     }
-    buf_puts(out, "in about ");
-    print_span(out, x->wait_us);
-    buf_puts(out, ", when those before it end (estimate)\n");
+    if (x->spared.job != 0) {
+        label(out, "who could give");
+        buf_printf(out, "%s: %s\n", x->spared.name, x->spared_why);
+        if (x->held_us != USEC_NEVER)
+            print_until(out, "looked at again", x->held_us);
+    }
+    print_start(x, out);
 }
 
 static void print_holding(const struct explain *x, struct buf *out)
@@ -254,10 +314,10 @@ static void print_holding(const struct explain *x, struct buf *out)
         buf_printf(out, "%s, least of all: %d to %d gpus, %+.2f\n", x->loser.name,
                    x->loser.from, x->loser.to, (double)x->loser.value_ppm / 1e6);
     }
-    if (x->is_held_back && x->held_until_us != USEC_NEVER && x->held_until_us > 0) {
-        label(out, "looked at again");
-        buf_puts(out, "at the latest when that rule ends, or with the next event\n");
-    }
+    if (x->is_held_back && x->held_us != USEC_NEVER)
+        print_until(out, "looked at again", x->held_us);
+    else if (x->retry_us > 0)
+        print_until(out, "looked at again", x->retry_us);
 }
 
 void explain_print(const struct explain *x, struct buf *out)
@@ -277,6 +337,8 @@ void explain_print(const struct explain *x, struct buf *out)
         print_waiting(x, out);
     else if (x->now.size > 0)
         print_holding(x, out);
+    if (!x->is_planned)
+        return;
     label(out, "plan");
     if (x->is_certified)
         buf_puts(out, "proven best for what is known of the jobs\n");

@@ -23,16 +23,24 @@ struct explain {
     struct job_run run;
     enum model_source model;
     bool is_noisy;
-    struct row_option now;          /* size 0: holds nothing */
-    struct row_option more;         /* the next larger size of its row; size 0: none */
-    struct row_option less;         /* the next smaller one; size 0: none */
-    struct row_option least;        /* its minimum; size 0: no size has a plan now */
-    struct row_option target;       /* of the plan of this moment; size 0: none */
-    struct explain_neighbour loser; /* who would lose least if it took `more` */
+    struct row_option now;           /* size 0: holds nothing */
+    struct row_option more;          /* the next larger size of its row; size 0: none */
+    struct row_option less;          /* the next smaller one; size 0: none */
+    struct row_option least;         /* its minimum; size 0: no size has a plan now */
+    struct row_option target;        /* of the plan of this moment; size 0: none */
+    struct explain_neighbour loser;  /* who would lose least if it took `more` */
+    struct explain_neighbour spared; /* QUEUED: a job that the scaler leaves alone for a
+                                        while, though this one waits for its devices */
+    char spared_why[REASON_MAX_BYTES];
+    bool is_planned; /* a plan concerns it now; what follows is 0 or empty otherwise */
     bool is_held_back;
-    usec_t held_until_us; /* USEC_NEVER: with the next event */
+    usec_t held_us;    /* held back, or `spared` is: longest span until it is looked at
+                          again; USEC_NEVER: until something happens */
+    usec_t retry_us;   /* span until its next attempt; 0: none is waited for */
     usec_t wait_us;    /* QUEUED: estimated span until it starts; USEC_NEVER: not known */
+    int32_t n_ahead;   /* QUEUED: jobs that stand before it */
     int32_t free_now;  /* devices of its type that nobody holds */
+    int32_t up_now;    /* devices of its type on nodes that are up */
     bool is_certified; /* the plan is proven optimal for its rows */
     int64_t objective;
     int64_t bound;

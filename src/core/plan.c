@@ -541,6 +541,7 @@ static int one_round(struct planner *p)
         struct plan_item *item = &p->plan->items[i];
 
         item->is_held_back = false;
+        item->is_spared = false;
         item->held_until_us = USEC_NEVER;
         rc = find_row(p, item);
         if (rc == 0)

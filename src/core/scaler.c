@@ -153,9 +153,11 @@ static int32_t review_admission(const struct scaler_view *v)
         if (is_patient && old_enough_us > v->now_us) {
             hold_back(item, i64_min(old_enough_us, patience_us),
                       "held back: started only a short while ago");
+            item->is_spared = true;
             n_held++;
         } else if (is_patient && ends_soon(v, item)) {
             hold_back(item, patience_us, "held back: ends by itself soon");
+            item->is_spared = true;
             n_held++;
         } else {
             item->is_for_admission = true;

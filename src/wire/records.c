@@ -199,6 +199,7 @@ static const struct field globals_fields[] = {
     {SCALAR(globals, next_order)},   {SCALAR(globals, now_us)},
     {SCALAR(globals, plan_wake_us)}, {SCALAR(globals, planned_us)},
     {SCALAR(globals, plans)},        {SCALAR(globals, since_us)},
+    {SCALAR(globals, wanted_us)},
 };
 const struct record_type record_globals = {TABLE(globals)};
 

@@ -35,6 +35,7 @@ struct pass {
     const struct admission *a;
     int64_t left;                  /* devices not needed by those in the plan so far */
     const struct policy_job *stop; /* admission ended at this job; NULL: it goes on */
+    bool has_refused;              /* a waiting job was told how much is missing */
     int32_t *ages;                 /* indices of the running jobs */
     int32_t n_ages;
 };
@@ -184,6 +185,26 @@ static bool drops(const struct admission *a, const struct policy_job *job)
     return a->view->config->admission == CONFIG_ADMIT_DROP && job->may_be_dropped;
 }
 
+/* Numbers that change with every plan are told to the first of the queue alone: a new
+ * reason is a new record in the journal, and ten thousand may wait. */
+static void tell_missing(struct pass *p, struct policy_target *t,
+                         enum policy_verdict verdict, int32_t need)
+{
+    bool is_rigid = p->a->policy->is_rigid;
+    int64_t left = i64_max(p->left, 0);
+
+    if (p->has_refused && verdict != POLICY_DROP)
+        set_target(t, verdict, "needs %d gpu%s, fewer %s", need, plural(need),
+                   is_rigid ? "are free" : "can be freed");
+    else if (is_rigid)
+        set_target(t, verdict, "needs %d gpu%s, %lld %s free", need, plural(need),
+                   (long long)left, left == 1 ? "is" : "are");
+    else
+        set_target(t, verdict, "needs %d gpu%s, %lld can be freed", need, plural(need),
+                   (long long)left);
+    p->has_refused = true;
+}
+
 /* A waiting job whose need does not fit into what is left. */
 static void refuse(struct pass *p, int32_t index, int32_t need)
 {
@@ -191,7 +212,6 @@ static void refuse(struct pass *p, int32_t index, int32_t need)
     const struct policy_job *job = &view->jobs[index];
     struct policy_target *t = &p->a->targets[index];
     bool is_blocked = need == 0 || need > view->devices;
-    int64_t left = i64_max(p->left, 0);
     enum policy_verdict verdict = is_blocked ? POLICY_BLOCKED : POLICY_WAIT;
 
     if (drops(p->a, job))
@@ -202,12 +222,8 @@ static void refuse(struct pass *p, int32_t index, int32_t need)
     else if (is_blocked)
         set_target(t, verdict, "needs %d gpu%s, only %d %s up now", need, plural(need),
                    view->devices, view->devices == 1 ? "is" : "are");
-    else if (p->a->policy->is_rigid)
-        set_target(t, verdict, "needs %d gpu%s, %lld %s free", need, plural(need),
-                   (long long)left, left == 1 ? "is" : "are");
     else
-        set_target(t, verdict, "needs %d gpu%s, %lld can be freed", need, plural(need),
-                   (long long)left);
+        tell_missing(p, t, verdict, need);
     if (verdict == POLICY_DROP || need == 0 || p->stop)
         return;
     if (has_waited_long(p->a, job) ||
@@ -239,8 +255,7 @@ static void take_waiting(struct pass *p)
             refuse(p, i, need);
         else if (p->stop)
             set_target(&p->a->targets[i], drops(p->a, job) ? POLICY_DROP : POLICY_WAIT,
-                       "stands behind job %u, which goes first",
-                       (unsigned)p->stop->spec->id);
+                       "stands in the queue behind jobs that go first");
         else if (need <= p->left)
             take(p, i, need);
         else

@@ -265,7 +265,7 @@ static void joint_lets_others_pass_in_skip_but_not_in_queue(void **state)
     plan_queue(&w, CONFIG_ADMIT_QUEUE);
     assert_target(&w, 0, POLICY_SIZE, 3, "");
     assert_target(&w, 1, POLICY_WAIT, 0, "needs 3 gpus, 2 can be freed");
-    assert_target(&w, 2, POLICY_WAIT, 0, "stands behind job 2, which goes first");
+    assert_target(&w, 2, POLICY_WAIT, 0, "stands in the queue behind jobs that go first");
     plan_queue(&w, CONFIG_ADMIT_SKIP);
     assert_target(&w, 0, POLICY_SIZE, 2, "");
     assert_target(&w, 1, POLICY_WAIT, 0, "needs 3 gpus, 2 can be freed");
@@ -305,7 +305,8 @@ static void joint_reserves_for_a_job_that_waited_for_long(void **state)
         assert_target(&w, 2, POLICY_SIZE, 1, "");
         w.runs[1].since_us -= 1;
         world_plan(&w, "joint");
-        assert_target(&w, 2, POLICY_WAIT, 0, "stands behind job 2, which goes first");
+        assert_target(&w, 2, POLICY_WAIT, 0,
+                      "stands in the queue behind jobs that go first");
     }
 }
 
@@ -341,7 +342,7 @@ static void joint_makes_the_youngest_yield_when_capacity_shrinks(void **state)
     assert_target(&w, 0, POLICY_YIELD, 0, "gave way: needs 2 gpus, older jobs leave 1");
     assert_target(&w, 1, POLICY_YIELD, 0, "gave way: needs 2 gpus, older jobs leave 1");
     assert_int_equal(w.targets[2].size + w.targets[3].size, 5);
-    assert_target(&w, 4, POLICY_WAIT, 0, "stands behind job 1, which goes first");
+    assert_target(&w, 4, POLICY_WAIT, 0, "stands in the queue behind jobs that go first");
 }
 
 static void joint_stops_nobody_for_a_job_that_has_to_go_anyway(void **state)
@@ -450,7 +451,7 @@ static void fifo_gives_the_largest_size_once_and_for_all(void **state)
     assert_target(&w, 1, POLICY_BLOCKED, 0, "needs 7 gpus, only 6 are up now");
     assert_target(&w, 2, POLICY_SIZE, 4, "");
     assert_target(&w, 3, POLICY_WAIT, 0, "needs 6 gpus, 1 is free");
-    assert_target(&w, 4, POLICY_WAIT, 0, "stands behind job 4, which goes first");
+    assert_target(&w, 4, POLICY_WAIT, 0, "stands in the queue behind jobs that go first");
     w.config.admission = CONFIG_ADMIT_SKIP;
     world_plan(&w, "fifo");
     assert_target(&w, 4, POLICY_SIZE, 1, "");
