@@ -22,6 +22,7 @@
 
 #define CONFIRM_SPAN_US (60 * USEC_PER_SEC) /* DESIGN 3 */
 #define RETRY_DELAY_US  (10 * USEC_PER_SEC) /* doubled with each retry, 5 times */
+#define YOUNG_SPAN_US   (60 * USEC_PER_SEC)
 #define SAVE_FAILED_REST_US                                                              \
     (60 * USEC_PER_SEC) /* no other resize after a failed save                           \
                          */
@@ -104,6 +105,17 @@ static bool learn_ceiling(struct draft *d, const struct job_run *run)
     return true;
 }
 
+/* A restart for a fault that is not the job's own costs no retry and waits for nothing;
+ * but an incarnation that is lost soon after its start, again and again, must not spin.
+ */
+static usec_t after_fault_of_ours(const struct draft *d, const struct job_run *run,
+                                  enum job_cause cause)
+{
+    bool is_young = d->now_us - run->moved_us < YOUNG_SPAN_US;
+
+    return cause == JOB_CAUSE_LOST && is_young ? d->now_us + RETRY_DELAY_US : 0;
+}
+
 /* Where an end that nobody asked for leads, and with which words. */
 static enum job_state goal_after(struct draft *d, struct job_run *run,
                                  const struct event *event, char why[REASON_MAX_BYTES])
@@ -124,7 +136,7 @@ static enum job_state goal_after(struct draft *d, struct job_run *run,
     else
         (void)snprintf(why, REASON_MAX_BYTES, "%s", job_cause_name(event->cause));
     if (is_fault_of_ours) {
-        set_head_of_queue(d, run, 0);
+        set_head_of_queue(d, run, after_fault_of_ours(d, run, event->cause));
         return JOB_QUEUED;
     }
     if (event->cause == JOB_CAUSE_OUT_OF_MEMORY && learn_ceiling(d, run)) {

@@ -270,10 +270,14 @@ static void print_start(const struct explain *x, struct buf *out)
         print_span(out, x->retry_us);
         buf_putc(out, '\n');
     } else if (x->least.size > x->up_now) {
-        buf_printf(out, "not before %d gpu%s more are up\n", x->least.size - x->up_now,
-                   x->least.size - x->up_now == 1 ? "" : "s");
+        int32_t more = x->least.size - x->up_now;
+
+        buf_printf(out, "not before %d more gpu%s up\n", more,
+                   more == 1 ? " is" : "s are");
     } else if (x->target.size > 0) {
         buf_puts(out, "as soon as its gpus are free\n");
+    } else if (x->spared.job != 0) {
+        buf_puts(out, "when that job may be moved, or ends\n");
     } else if (x->wait_us == USEC_NEVER) {
         buf_puts(out, "not known: nobody knows when the jobs that run will end\n");
     } else {

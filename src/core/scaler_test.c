@@ -246,6 +246,111 @@ static void explain_estimates_how_long_a_job_waits(void **state)
     rig_release(&r);
 }
 
+/* The text that a person gets. */
+static void assert_explains(const struct rig *r, int id, const char *part, bool is_there)
+{
+    struct explain x;
+    struct buf out;
+
+    assert_int_equal(explain_job(r->core, (uint32_t)id, r->now_us, &x, NULL), 0);
+    buf_init(&out, 4096);
+    explain_print(&x, &out);
+    assert_int_equal(buf_error(&out), 0);
+    if ((strstr(out.text, part) != NULL) != is_there)
+        fail_msg("'%s' is %s:\n%s", part, is_there ? "missing" : "there", out.text);
+    buf_release(&out);
+}
+
+static void explain_names_the_job_that_is_spared_and_for_how_long(void **state)
+{
+    struct rig r;
+    int a, b, c;
+
+    (void)state;
+    rig_init_payback(&r);
+    a = submit(&r, elastic("a", 100000000));
+    rig_plan(&r);
+    rig_start_all(&r);
+    r.now_us += 10 * USEC_PER_SEC;
+    b = submit(&r, elastic("b", 100000000));
+    c = submit(&r, elastic("c", 100000000));
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, b)->state, JOB_QUEUED);
+    assert_explains(&r, b, "a: held back: started only a short while ago", true);
+    assert_explains(&r, b, "in 50s at the latest", true);
+    assert_explains(&r, b, "stands before it", false);
+    assert_explains(&r, b, "when that job may be moved", true);
+    assert_explains(&r, c, "1 job stands before it", true);
+    assert_explains(&r, a, "held back: started only a short while ago", true);
+    assert_explains(&r, a, "in 50s at the latest", true);
+    rig_release(&r);
+}
+
+static void explain_is_honest_about_jobs_that_no_plan_concerns(void **state)
+{
+    struct event lost = {.kind = EVENT_NODE_LOST, .node = {.name = "n1"}};
+    struct job_spec flaky = rig_spec("flaky", 1, 1);
+    struct event pause = {.kind = EVENT_PAUSE};
+    struct rig r;
+    int a, b, c;
+
+    (void)state;
+    rig_init_payback(&r);
+    flaky.retries = 1;
+    a = rig_submit(&r, flaky);
+    rig_plan(&r);
+    rig_start_all(&r);
+    rig_report(&r, EVENT_EXIT, a, "n1", JOB_CAUSE_USER_ERROR);
+    assert_explains(&r, a, "not before its next attempt, in 10s", true);
+    b = submit(&r, elastic("b", 1000));
+    pause.job = (uint32_t)b;
+    assert_int_equal(rig_event(&r, pause), 0);
+    assert_explains(&r, b, "is paused", true);
+    assert_explains(&r, b, "proven best", false);
+    c = rig_submit(&r, rig_spec("c", 3, 4));
+    assert_int_equal(rig_event(&r, lost), 0);
+    rig_node(&r, "n2", 2);
+    rig_plan(&r);
+    assert_explains(&r, c, "not before 1 more gpu is up", true);
+    rig_release(&r);
+}
+
+/* A batch that gains nothing is not changed, though other jobs move at the same time. */
+static void scaler_judges_a_change_of_the_batch_by_itself(void **state)
+{
+    struct job_run run = {.moved_us = 0};
+    struct job_spec spec = {.samples_total = 0};
+    struct job job = {.spec = spec, .run = run, .model = {.source = MODEL_STATED}};
+    struct config config;
+    struct globals globals = {0};
+    struct plan_item items[3] = {
+        {.now = {.size = 2, .value = 2000000}, .target = {.size = 1, .value = 1900000}},
+        {.now = {.size = 1, .value = 1000000}, .target = {.size = 2, .value = 3000000}},
+        {.now = {.size = 2, .global_batch = 64, .value = 1000000},
+         .target = {.size = 2, .global_batch = 128, .value = 1000000}},
+    };
+    struct plan_item *list[3];
+    struct scaler_view view = {.config = &config,
+                               .globals = &globals,
+                               .now_us = USEC_PER_HOUR,
+                               .items = list,
+                               .n_items = 3,
+                               .moves = list,
+                               .n_moves = 3};
+
+    (void)state;
+    config_defaults(&config);
+    for (int i = 0; i < 3; i++) {
+        items[i].job = &job;
+        items[i].act = PLAN_RESIZE;
+        list[i] = &items[i];
+    }
+    assert_int_equal(scaler_review(&view), 1);
+    assert_false(items[0].is_held_back);
+    assert_false(items[1].is_held_back);
+    assert_true(items[2].is_held_back);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +362,9 @@ int main(void)
         cmocka_unit_test(r10_wishes_that_alternate_do_not_make_jobs_dance),
         cmocka_unit_test(explain_says_what_one_gpu_more_would_bring_and_who_would_lose),
         cmocka_unit_test(explain_estimates_how_long_a_job_waits),
+        cmocka_unit_test(explain_names_the_job_that_is_spared_and_for_how_long),
+        cmocka_unit_test(explain_is_honest_about_jobs_that_no_plan_concerns),
+        cmocka_unit_test(scaler_judges_a_change_of_the_batch_by_itself),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,6 +238,7 @@ static const struct field perf_model_fields[] = {
     {SCALAR(perf_model, is_noisy)},
     {SCALAR(perf_model, largest_size)},
     {SCALAR(perf_model, micro_limit)},
+    {SCALAR(perf_model, n_off)},
     {ARRAY(perf_model, proc, n_proc, &record_proc_point)},
     {ENUM(perf_model, source, model_source), .flags = FIELD_KEEP},
 };

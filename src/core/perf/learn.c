@@ -6,8 +6,10 @@
  *   1. proc[] and comm[] stay strictly ascending and within their maximum; when they are
  *      full, the point nearest to the new one gives way.
  *   2. Predicted and observed values are never mixed in one ratio: the first measurement
- * of a job that had only a prior makes the model MEASURED, and a family's profile that is
- *      off by more than 25 % over 20 valid steps is thrown away as a whole.
+ * of a job that had only a prior makes the model MEASURED. A family's profile becomes the
+ *      job's own with the first value that agrees with it; one that is off by more than
+ * 25 % over 20 valid steps, or was measured with another number of parameters, is thrown
+ *      away as a whole; until then what contradicts it is counted and not mixed in.
  *   3. A negative estimate of T_comm (a busy machine) is 0.
  * Where a job reports whole steps only, T_proc(m) is what a step on one device takes per
  * pass; on several devices nothing is concluded, because the share of T_comm is not
@@ -70,17 +72,13 @@ static int32_t comm_slot(struct perf_model *model, int32_t size, bool *ret_is_ne
     return i;
 }
 
-/* The profile of a family is set aside when the job itself says something else. */
-static bool distrusts(const struct perf_model *model,
-                      const struct learn_observation *seen)
+/* Whether the job's own steps say something else than the profile of its family. */
+static bool contradicts(const struct perf_model *model,
+                        const struct learn_observation *seen)
 {
-    double expected_ns;
+    int64_t expected_ns = (int64_t)(model_t_proc(model, seen->micro_batch) * 1e9);
 
-    if (model->source != MODEL_FAMILY || model->n_proc == 0 ||
-        seen->count < LEARN_VALID_STEPS)
-        return false;
-    expected_ns = model_t_proc(model, seen->micro_batch) * 1e9;
-    return distance_ppm((int64_t)expected_ns, seen->time_ns) > LEARN_DISTRUST_PPM;
+    return distance_ppm(expected_ns, seen->time_ns) > LEARN_DISTRUST_PPM;
 }
 
 static void forget(struct perf_model *model)
@@ -91,6 +89,20 @@ static void forget(struct perf_model *model)
     };
 }
 
+/* Whether the profile of its family still stands for the job, after this observation:
+ * until LEARN_VALID_STEPS values contradict it, then it is forgotten as a whole. */
+static bool stands_by_profile(struct perf_model *model,
+                              const struct learn_observation *seen)
+{
+    if (model->source != MODEL_FAMILY || model->n_proc == 0 || !contradicts(model, seen))
+        return false;
+    model->n_off += i32_min(i32_max(seen->count, 0), LEARN_VALID_STEPS);
+    if (model->n_off < LEARN_VALID_STEPS)
+        return true;
+    forget(model);
+    return false;
+}
+
 static bool put_proc(struct perf_model *model, const struct learn_observation *seen)
 {
     int32_t i;
@@ -99,8 +111,9 @@ static bool put_proc(struct perf_model *model, const struct learn_observation *s
 
     if (seen->micro_batch < 1 || seen->micro_batch > BATCH_MAX || seen->time_ns <= 0)
         return false;
-    if (distrusts(model, seen))
-        forget(model);
+    if (stands_by_profile(model, seen))
+        return false;
+    model->n_off = 0;
     if (model->source != MODEL_MEASURED) {
         model->source = MODEL_MEASURED;
         changed = true;
@@ -163,6 +176,8 @@ bool learn_observe(struct perf_model *model, const struct learn_observation *see
     if (seen->size < 1 || seen->size > SIZE_MAX_DEVICES)
         return false;
     if (seen->comm_bytes > 0 && seen->comm_bytes != model->comm_bytes) {
+        if (model->source == MODEL_FAMILY && model->comm_bytes > 0)
+            *model = (struct perf_model){0}; /* other parameters: another family */
         model->comm_bytes = seen->comm_bytes;
         changed = true;
     }
@@ -252,4 +267,5 @@ void learn_from_profile(struct perf_model *model, const struct perf_model *profi
 {
     *model = *profile;
     model->source = MODEL_FAMILY;
+    model->n_off = 0;
 }

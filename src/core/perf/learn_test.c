@@ -52,11 +52,17 @@ static void a_profile_that_is_off_is_set_aside_as_a_whole(void **state)
     (void)state;
     learn_from_profile(&model, &profile);
     assert_int_equal(model.source, MODEL_FAMILY);
-    assert_true(learn_observe(&model, &seen)); /* 5 values are no verdict */
-    assert_int_equal(model.n_proc, 2);
+    seen.time_ns = 200000000;
+    for (int i = 0; i < 3; i++) { /* 15 values are no verdict, and change nothing */
+        assert_false(learn_observe(&model, &seen));
+        assert_int_equal(model.source, MODEL_FAMILY);
+        assert_int_equal(model.proc[1].time_ns, 138000000);
+    }
+    assert_true(learn_observe(&model, &seen));
+    assert_int_equal(model.source, MODEL_MEASURED);
+    assert_int_equal(model.n_proc, 1);
     learn_from_profile(&model, &profile);
     seen.count = LEARN_VALID_STEPS;
-    seen.time_ns = 200000000;
     assert_true(learn_observe(&model, &seen));
     assert_int_equal(model.n_proc, 1);
     assert_int_equal(model.largest_size, 1);
@@ -65,6 +71,36 @@ static void a_profile_that_is_off_is_set_aside_as_a_whole(void **state)
     assert_true(learn_observe(&model, &seen));
     assert_int_equal(model.n_proc, 2);
     assert_int_equal(model.largest_size, 8);
+    seen.time_ns = 300000000; /* its own by now: followed at once */
+    assert_true(learn_observe(&model, &seen));
+    assert_int_equal(model.n_proc, 2);
+    assert_int_equal(model.proc[1].time_ns, 300000000);
+}
+
+static void a_profile_of_other_parameters_is_another_family(void **state)
+{
+    const struct perf_model profile = {.source = MODEL_MEASURED,
+                                       .largest_size = 8,
+                                       .comm_bytes = 4000,
+                                       .n_proc = 1,
+                                       .proc = {{64, 138000000}},
+                                       .n_comm = 1,
+                                       .comm = {{2, 5000000}}};
+    struct learn_observation seen = micro(64, 138000000, 3);
+    struct perf_model model;
+
+    (void)state;
+    seen.comm_bytes = 4000;
+    learn_from_profile(&model, &profile);
+    assert_true(learn_observe(&model, &seen));
+    assert_int_equal(model.n_comm, 1);
+    seen.comm_bytes = 8000;
+    learn_from_profile(&model, &profile);
+    assert_true(learn_observe(&model, &seen));
+    assert_int_equal(model.comm_bytes, 8000);
+    assert_int_equal(model.n_comm, 0);
+    assert_int_equal(model.largest_size, 1);
+    assert_int_equal(model.source, MODEL_MEASURED);
 }
 
 static void negative_communication_is_none(void **state)
@@ -195,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_measurement_replaces_the_prior),
         cmocka_unit_test(a_profile_that_is_off_is_set_aside_as_a_whole),
+        cmocka_unit_test(a_profile_of_other_parameters_is_another_family),
         cmocka_unit_test(negative_communication_is_none),
         cmocka_unit_test(whole_steps_tell_the_time_of_a_pass_on_one_device_only),
         cmocka_unit_test(a_stated_model_learns_only_which_sizes_were_seen),

@@ -47,6 +47,7 @@ struct perf_model {
     int32_t largest_size; /* largest size measured; 0: none. Growth goes to twice this */
     int32_t
         micro_limit; /* largest micro-batch that memory allows, as found; 0: not known */
+    int32_t n_off; /* MODEL_FAMILY: values of the job's own that contradict the profile */
     int32_t n_proc;
     struct proc_point proc[PROC_POINTS_MAX];
     enum model_comm comm_form;
