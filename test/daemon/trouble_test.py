@@ -132,7 +132,7 @@ def frozen_shim_is_waited_for():
         rig.start()
         job = rig.loop()
         rig.wait_line("log", "size 1")
-        shim = next(pid for pid, words in rig.processes() if b"elastane-shim" in words)
+        shim = rig.shim(job)
         os.kill(shim, signal.SIGSTOP)
         try:
             rig.touch("go")
