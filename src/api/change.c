@@ -106,23 +106,20 @@ static bool may_change(const struct request *r, const struct job_spec *spec)
     return r->peer.uid == 0 || r->peer.uid == geteuid() || r->peer.uid == spec->uid;
 }
 
-/* The live job of the path, or NULL and the request is answered. */
+/* The live job of the path, or NULL and the request is answered, or waits for it. */
 static const struct job *wanted_job(struct request *r)
 {
     const struct job *job = core_find_job(engine_core(r->api->engine), r->match.job);
-    struct past_job past;
     struct err err = {0};
 
-    if (job && may_change(r, &job->spec))
-        return job;
-    if (job) {
-        (void)err_field(&err, E_DENIED, "id", "%u is a job of user %u", r->match.job,
-                        job->spec.uid);
-    } else if (past_find(r->api->past, r->match.job, &past, &err) == 0) {
-        (void)err_field(&err, E_STATE, "id", "%u has ended already: it is %s",
-                        r->match.job, job_state_name(past.run.state));
-        past_job_release(&past);
+    if (!job) {
+        jobs_answer_gone(r);
+        return NULL;
     }
+    if (may_change(r, &job->spec))
+        return job;
+    (void)err_field(&err, E_DENIED, "id", "%u is a job of user %u", r->match.job,
+                    job->spec.uid);
     request_fail(r, &err);
     return NULL;
 }
@@ -132,7 +129,9 @@ static void on_updated(void *arg, int rc, const struct err *err, uint32_t job)
     struct request *r = arg;
 
     (void)job;
-    if (rc < 0)
+    if (rc == E_NOTFOUND) /* it ended while the request was on its way to the core */
+        jobs_answer_gone(r);
+    else if (rc < 0)
         request_fail(r, err);
     else
         answer_with_warnings(r, 200);
@@ -200,7 +199,9 @@ static void on_moved(void *arg, int rc, const struct err *err, uint32_t job)
     struct request *r = arg;
 
     (void)job;
-    if (rc < 0)
+    if (rc == E_NOTFOUND)
+        jobs_answer_gone(r);
+    else if (rc < 0)
         request_fail(r, err);
     else
         answer_state(r);

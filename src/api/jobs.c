@@ -108,6 +108,34 @@ void jobs_answer(struct request *r, enum jobs_form form)
     }
 }
 
+static void poll_gone(struct request *r)
+{
+    if (request_is_durable(r))
+        jobs_answer_gone(r);
+}
+
+void jobs_answer_gone(struct request *r)
+{
+    bool may_come = r->seq == 0 && api_has_undurable(r->api); /* asked before we look */
+    struct past_job past;
+    struct err err = {0};
+    int rc = past_find(r->api->past, r->match.job, &past, &err);
+
+    if (rc == E_NOTFOUND && may_come) {
+        request_park_until_durable(r, poll_gone);
+        poll_gone(r);
+        return;
+    }
+    if (rc == 0) {
+        (void)err_field(&err, E_STATE, "id", "%u has ended: it is %s, %s", r->match.job,
+                        job_state_name(past.run.state), past.run.reason);
+        past_job_release(&past);
+    } else if (err.code == 0) {
+        (void)err_set(&err, rc, "out of memory");
+    }
+    request_fail(r, &err);
+}
+
 static void poll_job(struct request *r)
 {
     if (request_is_durable(r))
@@ -159,7 +187,6 @@ void handle_explain(struct request *r)
     struct api *api = r->api;
     struct explain *x = mem_new(1, sizeof(*x));
     struct err err = {0};
-    struct past_job past;
     struct buf text;
     int rc = E_NOMEM;
 
@@ -170,13 +197,9 @@ void handle_explain(struct request *r)
         buf_init(&text, ANSWER_MAX);
         answer_explain(x, &text);
         request_json(r, 200, &text);
+    } else if (rc == E_NOTFOUND) {
+        jobs_answer_gone(r);
     } else {
-        if (rc == E_NOTFOUND && past_find(api->past, r->match.job, &past, &err) == 0) {
-            (void)err_field(&err, E_STATE, "id", "%u has ended: it is %s, %s",
-                            r->match.job, job_state_name(past.run.state),
-                            past.run.reason);
-            past_job_release(&past);
-        }
         if (err.code == 0)
             (void)err_set(&err, rc, "out of memory");
         request_fail(r, &err);

@@ -12,6 +12,11 @@ enum jobs_form { JOBS_WITHOUT_HISTORY, JOBS_WITH_HISTORY };
  * between core and disk and the request has not waited for that yet (seq 0). */
 void jobs_answer(struct request *r, enum jobs_form form);
 
+/* Answers for a job that must live and is not in the core: it has ended (409), or never
+ * was (404), and that is certain only when its last row is on the disk; so the request
+ * may wait for that. */
+void jobs_answer_gone(struct request *r);
+
 /* history: a JSON array, or NULL. */
 void jobs_put_live(struct api *api, const struct job *job, const char *history,
                    struct buf *out);

@@ -89,10 +89,13 @@ def elastic_trainer_changes_size_and_batch_and_loses_no_sample():
 def cancel_ends_a_running_job_and_may_be_repeated():
     with Rig() as rig:
         rig.start()
-        job = rig.loop()
+        job = rig.submit("trap 'await leave; echo stop >>log; exit 0' TERM\n"
+                         "echo size 1 >>log; await go", level="restartable",
+                         grace_us=60_000_000)
         rig.wait_line("log", "size 1")
         assert rig.act(job, "cancel")["state"] == "stopping"
-        rig.act(job, "cancel") if rig.job(job)["state"] == "stopping" else None
+        assert rig.act(job, "cancel")["state"] == "stopping"
+        rig.touch("leave")
         seen = rig.wait(job, "cancelled")
         assert rig.lines("log") == ["size 1", "stop"], rig.lines("log")
         again = rig.ask("POST", f"/v1/jobs/{job}/cancel")

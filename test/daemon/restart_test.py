@@ -67,9 +67,7 @@ def r09_shim_that_died_with_the_daemon_costs_its_job_one_restart():
         job = rig.loop()
         rig.wait_line("log", "size 1")
         rig.kill()
-        shim = [pid for pid, words in rig.processes() if b"elastane-shim" in words.split(b" ")[0]]
-        assert len(shim) == 1, rig.processes()
-        os.kill(shim[0], signal.SIGKILL)
+        os.kill(rig.shim(job), signal.SIGKILL)
         rig.start()
         until("it runs again", lambda: rig.lines("log").count("size 1") == 2)
         seen = rig.wait(job, "running", incarnation=2)
@@ -84,8 +82,7 @@ def shim_that_dies_under_a_living_daemon_is_noticed():
         rig.start()
         job = rig.loop()
         rig.wait_line("log", "size 1")
-        shim = [pid for pid, words in rig.processes() if b"elastane-shim" in words.split(b" ")[0]]
-        os.kill(shim[0], signal.SIGKILL)
+        os.kill(rig.shim(job), signal.SIGKILL)
         until("it runs again", lambda: rig.lines("log").count("size 1") == 2)
         rig.wait(job, "running", incarnation=2)
         rig.touch("go")
@@ -223,7 +220,7 @@ def r09_frozen_shim_is_confirmed_by_its_lock():
         rig.start()
         job = rig.loop()
         rig.wait_line("log", "size 1")
-        shim = next(pid for pid, words in rig.processes() if b"elastane-shim" in words)
+        shim = rig.shim(job)
         os.kill(shim, signal.SIGSTOP)
         try:
             rig.kill()

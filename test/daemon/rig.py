@@ -171,6 +171,12 @@ class Rig:
                 found.append((int(entry.name), words[:200].replace(b"\0", b" ")))
         return found
 
+    def shim(self, job, incarnation=1):
+        """Its pid, as it wrote it down before it started anything. (For an instant the program
+        that the daemon called stands in the list of processes, too, under the same name.)"""
+        path = self.state / "jobs" / str(job) / str(incarnation) / "started.json"
+        return json.loads(path.read_text())["shim_pid"]
+
     def wipe(self):
         """Ends whatever a failed test has left."""
         if self.process:

@@ -103,6 +103,10 @@ def job_that_ends_while_nothing_can_be_written_is_done_once():
         rig.touch("go")
         rig.wait_line("log", "end")
         until("it is blocked", lambda: rig.get("/v1/status")["is_blocked"])
+        # It has left the core and is not on the disk: nobody may say that there is no such job.
+        for method, verb in (("GET", ""), ("GET", "/explain"), ("POST", "/cancel"), ("POST", "/pause")):
+            answer = rig.ask(method, f"/v1/jobs/{job}{verb}")
+            assert answer.status == 503 and answer.json["code"] == "again", (verb, answer)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
         rig.wait(job, "done")
         rig.check_books()
@@ -132,7 +136,7 @@ def frozen_shim_is_waited_for():
         rig.start()
         job = rig.loop()
         rig.wait_line("log", "size 1")
-        shim = next(pid for pid, words in rig.processes() if b"elastane-shim" in words)
+        shim = rig.shim(job)
         os.kill(shim, signal.SIGSTOP)
         try:
             rig.touch("go")
