@@ -29,7 +29,7 @@ EPOCH = 60000
 # change together and every run takes the same way.
 PROC, COMM = "32:0.033,128:0.071", "2:0.002,4:0.004"
 # What the size is to be from this share of the training on.
-SIZES = [(0.0, 1), (0.15, 4), (0.4, 2), (0.6, 3), (0.85, 1)]
+SIZES = [(0.0, 1), (0.15, 4), (0.4, 2), (0.55, 3), (0.75, 1)]
 BOUND_POINTS = 1.0
 MARKS = ("<!-- accuracy: from here on by bench/accuracy.py --write -->",
          "<!-- accuracy: up to here -->")
@@ -55,9 +55,9 @@ def train_elastic(daemon, example, options, seed, result):
     total = options.epochs * EPOCH
     number = daemon.submit("--name", f"{example}-{seed}", "--level", "elastic", "--gpus", "1",
                            "--batch", f"{BASE_BATCH}..{4 * BASE_BATCH}", "--gpu-batch",
-                           BASE_BATCH, "--proc", PROC, "--comm", COMM, "--base-batch", BASE_BATCH, "--accumulate", "never",
-                           "--lr-rule", "linear", "--samples", total, "--",
-                           *command(example, options, seed, result))
+                           BASE_BATCH, "--proc", PROC, "--comm", COMM, "--base-batch",
+                           BASE_BATCH, "--accumulate", "never", "--lr-rule", "linear",
+                           "--samples", total, "--", *command(example, options, seed, result))
     wishes = SIZES[1:]
     until = time.monotonic() + 600
     while True:

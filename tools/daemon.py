@@ -56,6 +56,7 @@ class Daemon:
         self.argv = [self.program("elastaned"), "--state", self.state, "--socket",
                      self.socket, "--devices", str(devices), *options]
         self.process = None
+        self.unanswered = 0  # questions that got no answer in time
 
     def program(self, name):
         return self.build / "src/prog" / name
@@ -105,6 +106,12 @@ class Daemon:
         return json.loads(body)
 
     def get(self, path):
+        """Asks again when no answer came: a question may be repeated."""
+        for _ in range(2):
+            try:
+                return self.ask("GET", path, 10)
+            except TimeoutError:
+                self.unanswered += 1
         return self.ask("GET", path)
 
     def job(self, number):

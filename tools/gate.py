@@ -18,6 +18,7 @@ Tests choose their tier and build in test/meson.build:
 import argparse
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -53,6 +54,12 @@ SANITIZERS = {
 }
 
 
+def processor_seconds():
+    """Of all children that have ended: what a step costs, however busy the machine is."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class Gate:
     """Runs steps, keeps their outcomes, tells the reader where it stands."""
 
@@ -70,6 +77,7 @@ class Gate:
         """Runs a command into BUILD/gate/NAME.log; returns (exit status, its output)."""
         path = self.build / "gate" / (name.replace(" ", "-").replace("/", "-") + ".log")
         started = time.monotonic()
+        cpu = processor_seconds()
         told = started
         self.say(f"{name:<34} ", end="")
         with path.open("w+b") as log:
@@ -89,7 +97,7 @@ class Gate:
                 raise
         seconds = time.monotonic() - started
         word = {0: "ok", SKIP_STATUS: "skipped"}.get(child.returncode, "FAILED")
-        self.say(f"{word:<8} {seconds:6.1f} s")
+        self.say(f"{word:<8} {seconds:6.1f} s {processor_seconds() - cpu:8.1f} s of processor")
         return child.returncode, path.read_text(encoding="utf-8", errors="replace")
 
     def tell_progress(self, path, seconds):

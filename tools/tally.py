@@ -95,6 +95,8 @@ def read_meson_log(path):
 
 
 def read_result(path):
+    if not pathlib.Path(path).exists():
+        return [Outcome(str(path), "failed", "missing: that run did not come to its end")]
     text = pathlib.Path(path).read_text(encoding="utf-8")
     if text.startswith("["):
         return [Outcome(**item) for item in json.loads(text)]

@@ -34,7 +34,7 @@ from ._library import Batch, Checkpoint, Plan
 __all__ = ["ALONE", "Batch", "CONNECTED", "CONTINUE", "Checkpoint", "DISABLED", "Error",
            "PHASE_COMPILE", "PHASE_EVAL", "PHASE_SAVE", "PHASE_TRAIN", "Plan", "SAVE", "STOP",
            "Session", "TURNED_AWAY", "checkpoint_latest", "checkpoint_save", "has_library",
-           "indices", "lr_factor", "next_batch", "passes"]
+           "indices", "lr_factor", "next_batch", "passes", "probe_passes"]
 
 # What a training loop shall do next.
 CONTINUE, SAVE, STOP = 0, 1, 2
@@ -199,6 +199,17 @@ def passes(batch):
     """Samples of this rank's passes of a Batch, a list of batch.accumulation numbers."""
     share = _alone.share if _lib is None else _lib.elastane_pass
     return [share(batch, number) for number in range(batch.accumulation)]
+
+
+def probe_passes(batch, step):
+    """Samples of this rank's passes in step number `step` (from 0) of a new job: the first
+    steps try smaller micro-batches, to be measured. Without empty passes."""
+    if _lib is None:
+        return [size for size in passes(batch) if size > 0]
+    found = []
+    while (size := _lib.elastane_probe_pass(batch, step, len(found))) > 0:
+        found.append(size)
+    return found
 
 
 def indices(seed, dataset_size, position, count):

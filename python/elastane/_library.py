@@ -83,6 +83,7 @@ _SIGNATURES = {
     "elastane_out_of_memory": (None, [_HANDLE, c_int32]),
     "elastane_next_batch": (c_int, [POINTER(Plan), c_int64, c_int64, POINTER(Batch)]),
     "elastane_pass": (c_int32, [POINTER(Batch), c_int32]),
+    "elastane_probe_pass": (c_int32, [POINTER(Batch), c_int64, c_int32]),
     "elastane_indices": (c_int, [c_uint64, c_int64, c_int64, c_int64, c_void_p]),
     "elastane_lr_factor": (c_double, [POINTER(Plan), c_int64]),
     "elastane_checkpoint_begin": (c_int, [c_char_p, c_char_p, c_size_t]),
@@ -107,18 +108,23 @@ def _candidates():
 def load():
     """The library as a ctypes.CDLL, or None when there is none.
 
-    ELASTANE_LIBRARY names the file; an OSError tells when that one cannot be loaded. It
-    may be empty: no library at all.
+    ELASTANE_LIBRARY names the file; an OSError tells when that one cannot be loaded or is
+    older than this module. It may be empty: no library at all.
     """
     named = os.environ.get("ELASTANE_LIBRARY")
     if named == "":
         return None
-    library = ctypes.CDLL(named, use_errno=True) if named else _first_that_loads()
-    if library:
-        for name, (result, arguments) in _SIGNATURES.items():
-            function = getattr(library, name)
-            function.restype = result
-            function.argtypes = arguments
+    return _open(named) if named else _first_that_loads()
+
+
+def _open(path):
+    library = ctypes.CDLL(str(path), use_errno=True)
+    for name, (result, arguments) in _SIGNATURES.items():
+        if not hasattr(library, name):
+            raise OSError(f"{path} is older than the module elastane: it has no {name}")
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
     return library
 
 
@@ -127,7 +133,7 @@ def _first_that_loads():
         if isinstance(path, pathlib.Path) and not path.is_file():
             continue
         try:
-            return ctypes.CDLL(str(path), use_errno=True)
+            return _open(path)
         except OSError:
             continue
     return None

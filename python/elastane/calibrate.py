@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python3 -m elastane.calibrate [--sizes 2,3,4] [--bytes 4096,...] [--repeat 15]
+"""python3 -m elastane.calibrate [--sizes 2,3,4] [--bytes 4096,...] [--repeat 15] [--output FILE]
 
 Measures what an all-reduce costs on this machine, with the library that jobs use (gloo by
 way of torch.distributed), and prints one line of JSON:
@@ -80,6 +80,7 @@ def main():
     parser.add_argument("--sizes", type=numbers, default=[2, 3, 4], help="processes, rising")
     parser.add_argument("--bytes", type=numbers, default=DEFAULT_BYTES, help="rising")
     parser.add_argument("--repeat", type=int, default=15, help="all-reduces of each kind")
+    parser.add_argument("--output", help="write there, whole or not at all; else print")
     options = parser.parse_args()
     if options.sizes[0] < 2 or options.repeat < 1:
         parser.error("sizes begin at 2 and repeat at 1")
@@ -88,7 +89,15 @@ def main():
     except Exception as error:  # whatever torch raises, the caller wants one sentence
         print(f"elastane.calibrate: {str(error).strip().splitlines()[-1]}", file=sys.stderr)
         return 1
-    print(json.dumps(found, sort_keys=True))
+    text = json.dumps(found, sort_keys=True)
+    if not options.output:
+        print(text)
+        return 0
+    with open(options.output + ".new", "w", encoding="utf-8") as out:
+        out.write(text + "\n")
+        out.flush()
+        os.fsync(out.fileno())
+    os.rename(options.output + ".new", options.output)
     return 0
 
 

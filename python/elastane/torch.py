@@ -40,8 +40,6 @@ __all__ = ["Batch", "Part", "Run", "parse_pace", "start"]
 
 _PACE_TERM = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s)(\*m)?")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-# Probing: after so many steps, so many steps for each smaller size.
-_PROBE_AFTER, _PROBE_STEPS, _PROBE_DIVISORS, _PROBE_LEAST = 3, 3, (2, 4), 4
 
 
 def start(model, optimizer, dataset_size, batch_size=64, scheduler=None, seed=0, **options):
@@ -113,13 +111,13 @@ class Run:
         self._pace = parse_pace(os.environ.get("ELASTANE_PACE", "off"))
         self._gradients = _Gradients(self.model)
         self._owns_group = _join_group(self.plan, self._gradients.is_cuda)
-        self._steps = 0
+        self._steps = 0  # of this process
         self._last_save = time.monotonic()
         self._current_micro = 0  # samples of the part in work
-        self._has_failed = False
+        self._is_unfinished = False  # at exit: there is more to train, or an exception came
         samples_done = self._load()
-        self._is_probing = probe and samples_done == 0 \
-            and self.session.mode == elastane.CONNECTED
+        self._is_new = probe and samples_done == 0 and \
+            self.session.mode == elastane.CONNECTED
         self._share_state(samples_done)
         self.session.resume(samples_done)
         self._excepthook, sys.excepthook = sys.excepthook, self._on_exception
@@ -143,20 +141,6 @@ class Run:
         self.session.set_phase(elastane.PHASE_EVAL)
 
     # --- A step, called by Batch and Part. ---
-
-    def _part_sizes(self, batch):
-        """Samples of each part of this rank: the plan's passes, or smaller ones while
-        probing. Probing changes no batch: the samples count, only the cuts differ."""
-        sizes = [size for size in elastane.passes(batch) if size > 0]
-        number = (self._steps - _PROBE_AFTER) // _PROBE_STEPS
-        if not sizes or not self._is_probing or number < 0:
-            return sizes
-        if number >= len(_PROBE_DIVISORS):
-            self._is_probing = False
-            return sizes
-        size = max(sizes[0] // _PROBE_DIVISORS[number], min(sizes[0], _PROBE_LEAST))
-        whole, rest = divmod(batch.own_samples, size)
-        return [size] * whole + [rest] * (rest > 0)
 
     def _end_part(self, samples, began_ns):
         if self._gradients.is_cuda:
@@ -198,7 +182,7 @@ class Run:
         elif action == elastane.CONTINUE and self._is_time_to_save():
             action = self._save()
         if action == elastane.STOP:
-            self._has_failed = True  # no done at exit: there is more to train
+            self._is_unfinished = True
             raise SystemExit(0)
 
     # --- Checkpoints. ---
@@ -277,13 +261,13 @@ class Run:
     # --- The end of the process. ---
 
     def _on_exception(self, kind, value, trace):
-        self._has_failed = True
+        self._is_unfinished = True
         if _is_out_of_memory(value) and self._current_micro > 0:
             self.session.out_of_memory(self._current_micro)
         self._excepthook(kind, value, trace)
 
     def _at_exit(self):
-        if not self._has_failed:
+        if not self._is_unfinished:
             self.session.done()
         self.session.close()
         if self._owns_group and dist.is_initialized():
@@ -310,7 +294,7 @@ class Batch:
     def __iter__(self):
         batch, run = self._batch, self._run
         first = batch.position + batch.own_offset
-        for size in run._part_sizes(batch):
+        for size in elastane.probe_passes(batch, run._steps if run._is_new else -1):
             numbers = elastane.indices(run.seed, run.dataset_size, first, size)
             first += size
             run._current_micro = size

@@ -13,6 +13,7 @@
  * library but by their own deadlines. */
 #include "api/api.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -31,6 +32,7 @@
 #define BODY_READ_MAX     ((int64_t)64 << 20)
 #define RETRY_AFTER_S     "1"
 #define FINISH_ROUNDS     8
+#define OWED_PATIENCE_US  (2 * USEC_PER_SEC)
 
 static const struct {
     bool has_body;
@@ -263,6 +265,42 @@ static void on_park_timer(void *arg)
     api_tick(arg);
 }
 
+static void request_free(struct request *r);
+
+static void on_engine_answer(void *arg, int rc, const struct err *err, uint32_t job)
+{
+    struct request *r = arg;
+    engine_answer_fn answer = r->answer;
+
+    r->answer = NULL;
+    leave_park(r);
+    if (r->is_orphan)
+        request_free(r);
+    else if (!request_is_answered(r) && !r->is_told)
+        answer(r, rc, err, job);
+}
+
+/* While the journal cannot be written nobody knows what becomes of the request. */
+static void poll_owed(struct request *r)
+{
+    usec_t now_us = clock_now(r->api->clock);
+    struct err why = {0};
+    struct err err = {0};
+
+    if (!engine_is_blocked(r->api->engine, &why)) {
+        r->deadline_us = USEC_NEVER;
+    } else if (r->deadline_us == USEC_NEVER) {
+        r->deadline_us = now_us + OWED_PATIENCE_US;
+    } else if (r->deadline_us <= now_us) {
+        (void)err_set(
+            &err, E_AGAIN,
+            "the journal cannot be written now (%.150s); the request may still be "
+            "carried out when it can: look before you repeat it",
+            why.text);
+        request_fail(r, &err);
+    }
+}
+
 void request_post(struct request *r, const struct event *event, engine_answer_fn answer)
 {
     struct api *api = r->api;
@@ -271,12 +309,14 @@ void request_post(struct request *r, const struct event *event, engine_answer_fn
     int rc;
 
     e.time_us = clock_now(api->clock);
-    rc = engine_post(api->engine, &e, answer, r);
+    rc = engine_post(api->engine, &e, on_engine_answer, r);
     if (rc < 0) {
         (void)err_set(&err, rc, "too many requests wait; ask again");
         request_fail(r, &err);
         return;
     }
+    r->answer = answer;
+    request_park(r, poll_owed, USEC_NEVER);
     api->kick(api->arg);
 }
 
@@ -322,6 +362,11 @@ static void request_free(struct request *r)
     leave_park(r);
     if (r->response)
         MHD_destroy_response(r->response);
+    r->response = NULL;
+    if (r->answer) {
+        r->is_orphan = true;
+        return;
+    }
     buf_release(&r->body);
     mem_free(r->warnings);
     mem_free(r);
@@ -408,11 +453,13 @@ static enum MHD_Result deliver(struct request *r)
 {
     enum MHD_Result rc = MHD_queue_response(r->connection, r->status, r->response);
 
+    r->is_told = true;
     MHD_destroy_response(r->response);
     r->response = NULL;
     return rc;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the library chose the parameters */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection,
                                   const char *path, const char *method,
                                   const char *version, const char *upload,
@@ -500,7 +547,7 @@ static int start_http(struct api *api, int listen_fd, struct err *err)
 int api_new(const struct api_options *o, struct api **ret, struct err *err)
 {
     struct api *api = mem_new(1, sizeof(*api));
-    int listen_fd = dup(o->listen_fd); /* the library closes its own */
+    int listen_fd = fcntl(o->listen_fd, F_DUPFD_CLOEXEC, 3); /* the library closes it */
     int rc = 0;
 
     if (!api || listen_fd < 0) {
@@ -544,7 +591,7 @@ void api_stop(struct api *api)
     (void)err_set(&err, E_AGAIN, "the daemon is stopping");
     for (struct request *r = api->parked; r; r = next) {
         next = r->next;
-        if (r->seq == 0)
+        if (r->seq == 0 && !r->answer)
             request_fail(r, &err);
     }
     logs_end(api);

@@ -3,8 +3,9 @@
  *
  * A handler either answers at once (request_json, request_fail, ...) or parks the request
  * with a function that is asked again and again (request_park), or leaves it to an answer
- * of the engine. A request that has no answer yet is suspended, and so cannot go away:
- * the engine may keep a pointer to it. */
+ * of the engine. A request that has no answer yet is suspended, and so cannot go away.
+ * One to which the engine owes an answer lives until that has come, even if the client
+ * got another one meanwhile. */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
 
@@ -38,14 +39,17 @@ struct request {
     bool has_body;      /* the request line is behind us */
     bool is_begun;      /* the handler was called */
     bool is_suspended;
-    bool is_cut; /* no memory for an answer: the connection is closed instead */
+    bool is_told; /* the answer was queued */
+    bool is_cut;  /* no memory for an answer: the connection is closed instead */
     struct MHD_Response *response; /* set: the answer; waits to be queued */
     unsigned status;
 
     request_poll_fn poll; /* set: in the list of parked requests */
     struct request *prev, *next;
     usec_t deadline_us;
-    int64_t seq; /* of the journal, that must be durable first; 0: none */
+    engine_answer_fn answer; /* set: the engine owes one; called if nobody was faster */
+    bool is_orphan;          /* the connection is gone, and the engine still owes */
+    int64_t seq;             /* of the journal, that must be durable first; 0: none */
 
     char *warnings; /* of a submit or update */
 };
@@ -93,8 +97,9 @@ void api_wake_http(struct api *api);
 /* Lets answers that follow a log come to their end; the daemon is stopping. */
 void logs_end(struct api *api);
 
-/* Posts an event for the request; `answer` is called with the request as its arg. A
- * failure is answered. */
+/* Posts an event for the request; `answer` is called with the request as its arg, unless
+ * the journal could not be written for a while and the client was told so. A failure is
+ * answered. */
 void request_post(struct request *r, const struct event *event, engine_answer_fn answer);
 
 /* Query parameters. A whole number within the range; absent leaves *inout. */

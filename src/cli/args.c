@@ -41,6 +41,13 @@ static const struct cli_option *option_at(const struct cli_command *command, siz
     return i - n < ARRAY_SIZE(common) ? &common[i - n] : NULL;
 }
 
+/* Whether the help names the option: not those that mean nothing to the command. */
+static bool is_told(const struct cli_command *command, const struct cli_option *o)
+{
+    return !(o->id == OPT_JSON && command->no_json) &&
+           !(o->id == OPT_SOCKET && command->no_daemon);
+}
+
 /* What getopt_long() wants, from the two tables. */
 static void make_tables(const struct cli_args *args, struct option *longs, char *shorts)
 {
@@ -119,6 +126,8 @@ static void print_help(const struct cli_command *command)
     print_wrapped(command->summary, 0, width);
     printf("\nOptions:\n");
     for (size_t i = 0; (o = option_at(command, i)) != NULL; i++) {
+        if (!is_told(command, o))
+            continue;
         (void)option_head(head, sizeof head, o);
         if (column + 20 > width) {
             printf("%s\n%*s", head, 10, "");

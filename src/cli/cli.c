@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/term.h"
 #include "wire/quantity.h"
 #include "wire/suggest.h"
 
@@ -38,7 +39,10 @@ static void print_help(void)
            "Commands:\n");
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\n'elastane COMMAND --help' tells more; so does elastane(1).\n");
+    printf("\nOptions:\n"
+           "  -h, --help     print this help\n"
+           "      --version  print the version\n"
+           "\n'elastane COMMAND --help' tells more; so does elastane(1).\n");
 }
 
 static int unknown_command(const char *word)
@@ -59,31 +63,56 @@ static int finish(int exit)
     return exit == CLI_OK ? CLI_FAILED : exit;
 }
 
+static const struct cli_command *find(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        if (strcmp(commands[i]->name, word) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* "elastane help", "elastane help submit". */
+static int help_on(struct cli *cli, char *word)
+{
+    const struct cli_command *command = word ? find(word) : NULL;
+    char option[] = "--help";
+    char *argv[] = {word, option, NULL};
+
+    if (command)
+        return command->run(cli, 2, argv);
+    if (word)
+        return unknown_command(word);
+    print_help();
+    return CLI_OK;
+}
+
 int cli_main(int argc, char **argv)
 {
+    const struct cli_command *command;
     struct cli cli = {0};
 
     if (argc < 2)
         return cli_usage(NULL, "a command is missing");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        print_help();
-        return finish(CLI_OK);
-    }
+        strcmp(argv[1], "help") == 0)
+        return finish(help_on(&cli, argv[2]));
     if (strcmp(argv[1], "--version") == 0) {
         printf("elastane %s\n", ELASTANE_VERSION);
         return finish(CLI_OK);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        if (strcmp(commands[i]->name, argv[1]) == 0)
-            return finish(commands[i]->run(&cli, argc - 1, argv + 1));
+    command = find(argv[1]);
+    if (command)
+        return finish(command->run(&cli, argc - 1, argv + 1));
     return unknown_command(argv[1]);
 }
 
 int cli_fail(const struct err *err)
 {
-    fprintf(stderr, "elastane: %s%s%s\n", err->field, err->field[0] ? ": " : "",
-            err->text[0] ? err->text : err_name(err->code));
+    bool is_id = err->code == E_NOTFOUND && strcmp(err->field, "id") == 0;
+
+    fprintf(stderr, "elastane: %s%s", err->field, err->field[0] ? ": " : "");
+    term_print(stderr, err->text[0] ? err->text : err_name(err->code), "\n\t");
+    fprintf(stderr, "%s\n", is_id ? "; 'elastane list --all' shows all" : "");
     switch (err->code) {
     case E_NOTFOUND:
         return CLI_NOT_FOUND;
@@ -97,12 +126,14 @@ int cli_fail(const struct err *err)
 
 void cli_warn(const char *fmt, ...)
 {
+    char text[1024];
     va_list args;
 
-    fputs("elastane: warning: ", stderr);
     va_start(args, fmt);
-    (void)vfprintf(stderr, fmt, args);
+    (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    fputs("elastane: warning: ", stderr);
+    term_print(stderr, text, "");
     fputc('\n', stderr);
 }
 

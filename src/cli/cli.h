@@ -50,6 +50,8 @@ struct cli_command {
     const char *details; /* further text of the help, lines ended by '\n'; may be NULL */
     const struct cli_option *options;
     size_t n_options;
+    bool no_json;   /* --json has no meaning; the help does not name it */
+    bool no_daemon; /* likewise --socket */
     /* argv[0] is the command's name. */
     int (*run)(struct cli *cli, int argc, char **argv);
 };

@@ -3,6 +3,7 @@
  * what it found. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "cli/cli.h"
@@ -58,6 +59,8 @@ static int measure(struct client *client, const char *start, struct buf *body,
 
     if (start)
         rc = client_call(client, "POST", start, NULL, body, err);
+    if (start && rc == 0 && isatty(STDERR_FILENO))
+        (void)fprintf(stderr, "measuring on the free devices, about a minute ...\n");
     (void)snprintf(path, sizeof path, "/v1/calibrate?timeout_s=%d",
                    start ? CLIENT_WAIT_S : 0);
     while (rc == 0) {

@@ -36,7 +36,7 @@ static int run(struct cli *cli, int argc, char **argv)
     } else {
         size_t n = strlen(text);
 
-        say_text(text);
+        say_lines(text);
         if (n > 0 && text[n - 1] != '\n')
             putchar('\n');
         rc = CLI_OK;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/span.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -15,7 +14,7 @@
 
 static const struct cli_option options[] = {
     {'a', "all", NULL, "also the jobs that have ended"},
-    {'s', "state", "STATE,...", "only jobs in these states"},
+    {'s', "state", "STATE,...", "only jobs in these states, such as running,queued"},
 };
 
 static const struct table_column columns[] = {
@@ -60,8 +59,7 @@ static bool are_states(const char *words)
 
 static void add_job(struct table *t, const struct reply_job *job)
 {
-    char progress[FORMAT_MAX], rate[FORMAT_MAX], ran[SPAN_TEXT_MAX];
-    usec_t active = job->active_us;
+    char progress[FORMAT_MAX], rate[FORMAT_MAX], ran[FORMAT_MAX];
 
     table_cell(t, "%lld", (long long)job->id);
     table_cell(t, "%s", job->name);
@@ -79,7 +77,7 @@ static void add_job(struct table *t, const struct reply_job *job)
         table_cell(t, "-");
     table_cell(t, "%s", format_progress(progress, job->samples_done, job->samples_total));
     table_cell(t, "%s", format_rate(rate, job->rate_milli));
-    table_cell(t, "%s", active > 0 ? span_words(active, ran) : "-");
+    table_cell(t, "%s", format_ran(ran, job->active_us));
     table_cell(t, "%s%s", job->reason, job->is_unconfirmed ? " (unconfirmed)" : "");
 }
 
@@ -162,8 +160,10 @@ static int run(struct cli *cli, int argc, char **argv)
         return cli_usage(&cli_list, "too many operands");
     if (filter.states && (strlen(filter.states) > 200 || !are_states(filter.states)))
         return cli_usage(&cli_list,
-                         "--state: give states such as running,queued; elastane(1) lists "
-                         "them");
+                         "--state: is '%.40s'; give one or more of queued, starting, "
+                         "running, resizing, stopping, paused, done, failed, cancelled "
+                         "and dropped, with commas",
+                         filter.states);
     return list(cli, &filter);
 }
 
@@ -171,6 +171,10 @@ const struct cli_command cli_list = {
     .name = "list",
     .usage = "[OPTION]...",
     .summary = "list the jobs",
+    .details =
+        "GPUS is what a job has, 2>4 while it moves, or what it asked for; DONE is "
+        "the share\nof the samples, or their number when the job's length is not "
+        "known; RATE is in\nsamples per second; TIME is how long it ran.\n",
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .run = run,

@@ -88,7 +88,12 @@ static int logs(const struct cli *cli, struct follower *f, const char *mode)
     if (rc == 0)
         rc = mode[0] ? follow(f, &err) : read_once(f, "", &err);
     client_close(f->client);
-    return rc < 0 ? cli_fail(&err) : CLI_OK;
+    if (rc < 0)
+        return cli_fail(&err);
+    if (f->offset == 0)
+        fprintf(stderr, "elastane: rank %" PRId64 " of job %" PRIu32 " wrote nothing%s\n",
+                f->rank, f->job, mode[0] ? "" : " so far");
+    return CLI_OK;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -121,6 +126,7 @@ const struct cli_command cli_logs = {
     .name = "logs",
     .usage = "[OPTION]... ID",
     .summary = "print what a rank wrote",
+    .no_json = true,
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .run = run,

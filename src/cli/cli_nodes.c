@@ -66,5 +66,6 @@ const struct cli_command cli_nodes = {
     .name = "nodes",
     .usage = "[OPTION]...",
     .summary = "show the nodes and who holds their devices",
+    .details = "JOBS names each holder as id:devices; GONE are devices that were lost.\n",
     .run = run,
 };

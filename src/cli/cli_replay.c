@@ -4,8 +4,12 @@
  *
  * The directory is only read, beside a running daemon or without one. The story comes out
  * row by row, so a long journal needs no more memory than its state. */
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "cli/cli.h"
@@ -85,6 +89,20 @@ static void print_report(const struct replay_options *o, const struct replay_rep
     putchar('\n');
 }
 
+/* SQLite would only say that it cannot open a file. */
+static int look(const char *dir, struct err *err)
+{
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof path, "%s/state.db", dir) >= (int)sizeof path)
+        return err_set(err, E_NOTFOUND, "the name of the directory is too long");
+    if (access(path, R_OK) == 0)
+        return 0;
+    return err_set(err, errno == ENOENT || errno == ENOTDIR ? E_NOTFOUND : E_STATE,
+                   "cannot read %s: %s; give what elastaned --state names", path,
+                   strerror(errno));
+}
+
 static int replay(const struct cli *cli, const char *dir, struct replay_options *o)
 {
     struct teller t = {.is_silent = cli->is_json};
@@ -92,8 +110,10 @@ static int replay(const struct cli *cli, const char *dir, struct replay_options 
     struct replay_report report = {0};
     struct engine_watch_port watch;
     struct err err = {0};
-    int rc = store_reader_open(dir, NULL, &t.reader, &err);
+    int rc = look(dir, &err);
 
+    if (rc == 0)
+        rc = store_reader_open(dir, NULL, &t.reader, &err);
     buf_init(&t.text, STORY_MAX);
     story_init(&t.story, &t.text, 0, NAME_WIDTH);
     watch = story_watch(&t.story);
@@ -144,6 +164,7 @@ const struct cli_command cli_replay = {
     .name = "replay",
     .usage = "[OPTION]... DIR",
     .summary = "tell the story of a state directory",
+    .no_daemon = true,
     .details = "DIR is what elastaned --state names; it is only read.\n",
     .options = options,
     .n_options = ARRAY_SIZE(options),

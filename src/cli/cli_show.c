@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli_show.c - all there is to know about one job, and how it came about. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/span.h"
 #include "base/units.h"
@@ -61,16 +62,17 @@ static void print_asked(const struct reply_job *job)
     line("output", job->log_dir);
 }
 
-/* "4 gpus, batch 256 = 4 x 1 passes of at most 64"; without a batch only the gpus. */
+/* "4 gpus, batch 256: 1 pass of at most 64 samples on each"; without a batch only gpus.
+ */
 static void print_plan(const struct reply_job *job)
 {
     if (job->size > 0) {
         printf("%-12s %lld gpu%s", "plan", (long long)job->size,
                job->size == 1 ? "" : "s");
         if (job->global_batch > 0)
-            printf(", batch %lld = %lld x %lld passes of at most %lld",
-                   (long long)job->global_batch, (long long)job->size,
-                   (long long)job->accumulation, (long long)job->micro_batch);
+            printf(", batch %lld: %lld pass%s of at most %lld samples on each",
+                   (long long)job->global_batch, (long long)job->accumulation,
+                   job->accumulation == 1 ? "" : "es", (long long)job->micro_batch);
         printf(", generation %lld\n", (long long)job->generation);
     }
     if (job->next_size > 0) {
@@ -86,7 +88,7 @@ static void print_plan(const struct reply_job *job)
 
 static void print_progress(const struct reply_job *job)
 {
-    char text[FORMAT_MAX], span[SPAN_TEXT_MAX];
+    char text[FORMAT_MAX];
 
     printf("%-12s %lld", "samples", (long long)job->samples_done);
     if (job->samples_total > 0)
@@ -103,13 +105,21 @@ static void print_progress(const struct reply_job *job)
         line("started", format_moment(text, job->start_us));
     if (job->end_us > 0)
         line("ended", format_moment(text, job->end_us));
-    line("ran for", span_words(job->active_us, span));
+    line("ran for", format_ran(text, job->active_us));
     number("resizes", job->resizes);
     number("retries left", job->retries_left);
-    if (job->end_us > 0) {
+    if (job->end_us > 0 && strcmp(job->cause, "none") != 0) {
         line("cause", job->cause);
         printf("%-12s %lld\n", "exit code", (long long)job->exit_code);
     }
+}
+
+static void count(struct table *t, int64_t value)
+{
+    if (value > 0)
+        table_cell(t, "%lld", (long long)value);
+    else
+        table_cell(t, "-");
 }
 
 static int print_history(const struct reply_job *job)
@@ -125,8 +135,8 @@ static int print_history(const struct reply_job *job)
         table_cell(&t, "%s", format_moment(text, m->time_us));
         table_cell(&t, "%lld", (long long)m->generation);
         table_cell(&t, "%s", m->state);
-        table_cell(&t, "%lld", (long long)m->size);
-        table_cell(&t, "%lld", (long long)m->global_batch);
+        count(&t, m->size);
+        count(&t, m->global_batch);
         table_cell(&t, "%s", m->reason);
     }
     putchar('\n');

@@ -5,6 +5,7 @@
  * which devices when. Options override what the scenario says, so that one text serves to
  * compare policies. */
 #include <errno.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static const struct cli_option options[] = {
     {OPT_POLICY, "policy", "NAME", "schedule by this policy, whatever the scenario says"},
     {OPT_ADMISSION, "admission", "WORD", "queue, skip or drop"},
     {OPT_SCALER, "scaler", "WORD", "payback or none"},
-    {OPT_SVG, "svg", "FILE", "also draw a timeline of the devices"},
+    {OPT_SVG, "svg", "FILE",
+     "where the timeline goes; none: draw none (STORY.svg, here)"},
     {OPT_TABLE, "table", NULL, "print the table of jobs only, no story"},
 };
 
@@ -38,7 +40,7 @@ struct wishes {
     const char *policy;
     const char *admission;
     const char *scaler;
-    const char *svg;
+    const char *svg; /* NULL: no timeline */
     bool is_table_only;
 };
 
@@ -83,7 +85,9 @@ static int choose_word(const char *word, const char *const *words, int n,
     for (int i = 0; i < n; i++)
         if (strcmp(word, words[i]) == 0)
             return i;
-    return err_field(err, E_INVALID, field, "'%s' is unknown; see --help", word);
+    return err_field(err, E_INVALID, field, "is '%.40s'; give %s%s%s%s%s", word, words[0],
+                     n > 2 ? ", " : " or ", words[1], n > 2 ? " or " : "",
+                     n > 2 ? words[2] : "");
 }
 
 /* The options in place of what the scenario says, at its start and at each later change.
@@ -94,10 +98,11 @@ static int override(const struct wishes *w, struct config *config, struct err *e
     static const char *const scalers[] = {"payback", "none"};
     int choice;
 
-    if (w->policy && !policy_find(w->policy))
-        return err_field(err, E_INVALID, "policy", "'%s' is unknown", w->policy);
-    if (w->policy)
+    if (w->policy) {
         (void)snprintf(config->policy, sizeof config->policy, "%s", w->policy);
+        if (!policy_find(w->policy))
+            return config_check(config, err); /* which names those there are */
+    }
     if (w->admission) {
         choice = choose_word(w->admission, admissions, 3, "admission", err);
         if (choice < 0)
@@ -194,7 +199,7 @@ static int simulate(const struct cli *cli, const struct wishes *w,
     if (cli->is_json && rc == 0)
         put_json(&out, scn, &result);
     else if (!cli->is_json)
-        say_text(result.story.text);
+        say_lines(result.story.text);
     if (!cli->is_json && rc == 0) {
         buf_puts(&out, how.wants_story ? "\n" : "");
         sim_table(scn, &result, &out);
@@ -202,9 +207,11 @@ static int simulate(const struct cli *cli, const struct wishes *w,
     if (rc == 0)
         rc = buf_error(&out);
     if (rc == 0)
-        say_text(out.text);
+        say_lines(out.text);
     if (rc == 0 && w->svg)
         rc = draw(w, scn, &result, title, err);
+    if (rc == 0 && w->svg)
+        (void)fprintf(stderr, "timeline: %s\n", w->svg);
     buf_release(&out);
     sim_result_release(&result);
     return rc;
@@ -231,10 +238,32 @@ static int read_and_run(const struct cli *cli, const struct wishes *w, const cha
     return rc < 0 ? cli_fail(&err) : CLI_OK;
 }
 
+/* Told in full, a story brings its timeline: "a/b.scn" draws "b.svg" into the directory
+ * that we are in. Numbers for machines or a table alone bring none, unless a file is
+ * named. */
+static void choose_svg(const struct cli *cli, struct wishes *w, const char *story,
+                       char *name, size_t size)
+{
+    const char *base = strrchr(story, '/');
+    size_t n;
+
+    if (w->svg && strcmp(w->svg, "none") == 0)
+        w->svg = NULL;
+    else if (!w->svg && !cli->is_json && !w->is_table_only && strcmp(story, "-") != 0) {
+        base = base ? base + 1 : story;
+        n = strlen(base);
+        if (n > 4 && strcmp(base + n - 4, ".scn") == 0)
+            n -= 4;
+        (void)snprintf(name, size, "%.*s.svg", (int)n, base);
+        w->svg = name;
+    }
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
     struct wishes w = {0};
     struct cli_args args;
+    char svg[PATH_MAX];
     int id;
 
     cli_args_init(&args, cli, &cli_simulate, argc, argv);
@@ -255,6 +284,7 @@ static int run(struct cli *cli, int argc, char **argv)
         return args.exit;
     if (argc - args.first != 1)
         return cli_usage(&cli_simulate, "give one scenario, or - for standard input");
+    choose_svg(cli, &w, argv[args.first], svg, sizeof svg);
     return read_and_run(cli, &w, argv[args.first]);
 }
 
@@ -262,6 +292,7 @@ const struct cli_command cli_simulate = {
     .name = "simulate",
     .usage = "[OPTION]... STORY.scn",
     .summary = "run a scenario on virtual time and tell its story",
+    .no_daemon = true,
     .details = "The scheduler is the daemon's own; docs/scn.md describes the text.\n",
     .options = options,
     .n_options = ARRAY_SIZE(options),

@@ -89,7 +89,7 @@ static int wait_for(struct waiter *w)
         int rc = ask(w, &err);
         enum job_state state = rc == 0 ? final_state(w->reply.state) : JOB_STATE_MAX;
 
-        if (rc == 0)
+        if (rc == 0 || err.code == E_AGAIN) /* "stopping" is an answer too */
             heard_us = now();
         if (rc < 0 && (heard_us == 0 || (err.code != E_IO && err.code != E_AGAIN) ||
                        now() - heard_us > PATIENCE_S * USEC_PER_SEC))

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/span.h"
+
 const char *format_moment(char *to, usec_t moment)
 {
     time_t t = (time_t)(moment / USEC_PER_SEC);
@@ -18,11 +20,29 @@ const char *format_moment(char *to, usec_t moment)
 
 const char *format_rate(char *to, int64_t rate_milli)
 {
+    long long tenths = (long long)(rate_milli / 100);
+
     if (rate_milli <= 0)
         (void)snprintf(to, FORMAT_MAX, "-");
+    else if (tenths < 10000)
+        (void)snprintf(to, FORMAT_MAX, "%lld.%lld/s", tenths / 10, tenths % 10);
+    else if (tenths < 100000)
+        (void)snprintf(to, FORMAT_MAX, "%lld/s", tenths / 10);
+    else if (tenths < 10000000)
+        (void)snprintf(to, FORMAT_MAX, "%lld.%lldk/s", tenths / 10000,
+                       tenths / 1000 % 10);
     else
-        (void)snprintf(to, FORMAT_MAX, "%lld.%lld/s", (long long)(rate_milli / 1000),
-                       (long long)(rate_milli / 100 % 10));
+        (void)snprintf(to, FORMAT_MAX, "%lld.%02lldM/s", tenths / 10000000,
+                       tenths / 100000 % 100);
+    return to;
+}
+
+const char *format_ran(char *to, usec_t span)
+{
+    char words[SPAN_TEXT_MAX];
+
+    (void)snprintf(to, FORMAT_MAX, "%.*s", FORMAT_MAX - 1,
+                   span > 0 ? span_words(span - span % USEC_PER_SEC, words) : "-");
     return to;
 }
 

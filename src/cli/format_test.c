@@ -7,15 +7,30 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-static void format_rate_has_one_decimal(void **state)
+static void format_rate_has_about_three_digits(void **state)
 {
     char to[FORMAT_MAX];
 
     (void)state;
     assert_string_equal(format_rate(to, 0), "-");
-    assert_string_equal(format_rate(to, 4100000), "4100.0/s");
+    assert_string_equal(format_rate(to, 4100000), "4100/s");
+    assert_string_equal(format_rate(to, 999900), "999.9/s");
+    assert_string_equal(format_rate(to, 16403100), "16.4k/s");
+    assert_string_equal(format_rate(to, 1204000000), "1.20M/s");
     assert_string_equal(format_rate(to, 1250), "1.2/s");
     assert_string_equal(format_rate(to, 50), "0.0/s");
+}
+
+static void format_ran_has_whole_seconds(void **state)
+{
+    char to[FORMAT_MAX];
+
+    (void)state;
+    assert_string_equal(format_ran(to, 0), "-");
+    assert_string_equal(format_ran(to, -1), "-");
+    assert_string_equal(format_ran(to, 942735), "0s");
+    assert_string_equal(format_ran(to, 18 * USEC_PER_SEC + 254000), "18s");
+    assert_string_equal(format_ran(to, 7500 * USEC_PER_SEC + 1), "2h 5m");
 }
 
 static void format_progress_is_a_share_only_of_a_known_total(void **state)
@@ -63,7 +78,8 @@ static void format_moment_of_zero_is_a_dash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(format_rate_has_one_decimal),
+        cmocka_unit_test(format_rate_has_about_three_digits),
+        cmocka_unit_test(format_ran_has_whole_seconds),
         cmocka_unit_test(format_progress_is_a_share_only_of_a_known_total),
         cmocka_unit_test(format_factor_drops_trailing_zeros),
         cmocka_unit_test(format_time_ns_chooses_its_unit),

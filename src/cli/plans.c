@@ -66,7 +66,7 @@ int plans_print(const struct job_spec *spec, const struct dryrun *dryrun)
 
     printf("%s, %s; ", spec->name, job_level_name(spec->level));
     if (dryrun->source == MODEL_PRIOR)
-        printf("speeds are a guess, k^0.8: nothing is stated of this job\n");
+        printf("speeds are a guess, k^0.8: nothing is stated or measured\n");
     else
         printf("speeds from the stated model\n");
     table_init(&t, columns, ARRAY_SIZE(columns));

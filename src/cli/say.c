@@ -74,9 +74,10 @@ void say_warnings(const char *lines)
 
 void say_text(const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
+    term_print(stdout, text, "");
+}
 
-        putchar((c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? '?' : c);
-    }
+void say_lines(const char *text)
+{
+    term_print(stdout, text, "\n\t");
 }

@@ -23,7 +23,9 @@ int say_json(const struct buf *answer);
 int say_table(const struct table *table, int state_column);
 /* Warnings, one a line, on standard error. */
 void say_warnings(const char *lines);
-/* Prints text for people with control characters but '\n' and '\t' shown as '?'. */
+/* Prints text of others for people, control characters as '?'. */
 void say_text(const char *text);
+/* The same for text that has lines and tabs of its own. */
+void say_lines(const char *text);
 
 #endif

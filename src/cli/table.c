@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "cli/term.h"
 
 #define CELL_MAX     ((size_t)4096)
 #define GAP          2
@@ -31,18 +32,6 @@ void table_release(struct table *t)
     t->n_cells = t->cap = 0;
 }
 
-static void tame(char *text)
-{
-    for (unsigned char *p = (unsigned char *)text; *p; p++) {
-        bool is_c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f;
-
-        if (*p < ' ' || *p == 0x7f)
-            *p = '?';
-        if (is_c1)
-            p[0] = p[1] = '?';
-    }
-}
-
 void table_cell(struct table *t, const char *fmt, ...)
 {
     void *cells = t->cells;
@@ -61,7 +50,7 @@ void table_cell(struct table *t, const char *fmt, ...)
         t->error = E_NOMEM;
         return;
     }
-    tame(text);
+    term_tame(text, "");
     t->cells = cells;
     t->cells[t->n_cells++] = text;
 }

@@ -33,3 +33,34 @@ bool term_has_colour(void)
         return false;
     return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
 }
+
+/* How many bytes the control character at `p` has; 0: it is none, or to be kept. */
+static size_t control_bytes(const char *p, const char *keep)
+{
+    unsigned char c = (unsigned char)p[0];
+    unsigned char next = c ? (unsigned char)p[1] : 0;
+
+    if (c < ' ' || c == 0x7f)
+        return c == '\0' || strchr(keep, c) ? 0 : 1;
+    return c == 0xc2 && next >= 0x80 && next <= 0x9f ? 2 : 0;
+}
+
+void term_print(FILE *out, const char *text, const char *keep)
+{
+    while (*text) {
+        size_t n = control_bytes(text, keep);
+
+        (void)fputc(n > 0 ? '?' : (unsigned char)*text, out);
+        text += n > 0 ? n : 1;
+    }
+}
+
+void term_tame(char *text, const char *keep)
+{
+    while (*text) {
+        size_t n = control_bytes(text, keep);
+
+        memset(text, '?', n);
+        text += n > 0 ? n : 1;
+    }
+}

@@ -361,8 +361,7 @@ void decide_model(struct draft *d, const struct event *event)
     d->globals.needs_plan = true;
 }
 
-/* --- nodes
- * ------------------------------------------------------------------------------ */
+/* Nodes. */
 
 static void lose_devices(struct draft *d, uint32_t id, int32_t node)
 {
@@ -432,8 +431,7 @@ void decide_node_lost(struct draft *d, const struct event *event)
     d->globals.needs_plan = true;
 }
 
-/* --- the daemon's own restart, and time
- * --------------------------------------------------- */
+/* The daemon's own restart, and time. */
 
 void decide_daemon_start(struct draft *d)
 {

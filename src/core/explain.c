@@ -196,8 +196,7 @@ int explain_job(const struct core *core, uint32_t id, usec_t now_us, struct expl
     return 0;
 }
 
-/* --- for people
- * ------------------------------------------------------------------------- */
+/* For people. */
 
 static void label(struct buf *out, const char *text)
 {
@@ -328,10 +327,13 @@ static void print_holding(const struct explain *x, struct buf *out)
 void explain_print(const struct explain *x, struct buf *out)
 {
     buf_printf(out, "job %u (%s) is %s", x->job, x->name, job_state_name(x->run.state));
-    if (x->now.size > 0) {
+    if (x->run.state == JOB_RESIZING)
+        buf_printf(out, " from %d gpu%s to ", x->run.plan.size,
+                   x->run.plan.size == 1 ? "" : "s");
+    else if (x->now.size > 0)
         buf_puts(out, " on ");
+    if (x->now.size > 0)
         print_option(out, &x->now);
-    }
     buf_putc(out, '\n');
     label(out, "why");
     buf_printf(out, "%s\n", x->reason[0] ? x->reason : "nothing stands against it");

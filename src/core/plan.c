@@ -51,8 +51,7 @@ struct planner {
     int32_t *releasing; /* by type: devices on their way back */
 };
 
-/* --- items
- * ------------------------------------------------------------------------------ */
+/* Items. */
 
 /* The plan that the job has, or is moving to. */
 static const struct job_plan *standing_plan(const struct job_run *run)
@@ -221,8 +220,7 @@ static void collect(struct planner *p)
         add_item(p, queue[i]);
 }
 
-/* --- device types
- * ------------------------------------------------------------------------ */
+/* Device types. */
 
 /* For a job that may have any type and holds none: one that is up in sufficient number,
  * else one that would be if no node were lost; of these the one with most left when all
@@ -283,8 +281,23 @@ static void sort_by_type(struct planner *p)
         p->s->typed[ends[p->plan->items[i].type + 1]++] = &p->plan->items[i];
 }
 
-/* --- policy and scaler
- * -------------------------------------------------------------------- */
+/* Policy and scaler. */
+
+/* Whether the job's limits still allow the plan that it has: an update may have narrowed
+ * them. What the policy or the model would rather have is another question. */
+static bool is_allowed(const struct plan_item *item)
+{
+    const struct job_spec *spec = &item->job->spec;
+    const struct row_option *now = &item->now;
+
+    if (!row_find(item->row, now->size))
+        return false;
+    if (now->global_batch == 0 || spec->batch_max == 0)
+        return true;
+    return now->global_batch >= spec->batch_min && now->global_batch <= spec->batch_max &&
+           (spec->gpu_batch == 0 || now->micro_batch <= spec->gpu_batch) &&
+           (spec->accumulate != JOB_ACCUMULATE_NEVER || now->accumulation <= 1);
+}
 
 static void set_running_target(struct plan_item *item, const struct policy_target *target)
 {
@@ -296,7 +309,7 @@ static void set_running_target(struct plan_item *item, const struct policy_targe
         item->act = PLAN_KEEP;
         return;
     }
-    item->is_forced = item->job->run.is_broken || !row_find(item->row, item->now.size);
+    item->is_forced = item->job->run.is_broken || !is_allowed(item);
     item->act = item->job->run.is_broken || !same_plan(&item->target, &item->now)
                     ? PLAN_RESIZE
                     : PLAN_KEEP;
@@ -429,8 +442,7 @@ static int plan_type(struct planner *p, struct plan_item **items, int32_t n)
     return 0;
 }
 
-/* --- placement
- * ---------------------------------------------------------------------------- */
+/* Placement. */
 
 /* Devices that the move needs beyond those that the job holds. */
 static int32_t extra_devices(const struct planner *p, const struct plan_item *item)
@@ -517,8 +529,7 @@ static bool note_nodes(struct planner *p)
     return changed;
 }
 
-/* --- all together
- * -------------------------------------------------------------------------- */
+/* All together. */
 
 static int one_round(struct planner *p)
 {

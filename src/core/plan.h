@@ -29,7 +29,7 @@ struct plan_item {
     struct row_option now;    /* of the plan in force; size 0: none */
     struct row_option target; /* size 0: none */
     enum plan_act act;
-    bool is_forced;        /* lost devices, or a size that is no longer allowed */
+    bool is_forced;        /* lost devices, or a plan that is no longer allowed */
     bool is_for_admission; /* a shrink that makes room for a waiting job */
     bool is_held_back;     /* the scaler left it as it is; why: reason */
     bool is_spared;        /* held back although a waiting job needs its devices */

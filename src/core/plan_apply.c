@@ -86,6 +86,10 @@ static void give_reason(const struct telling *t, const struct plan_item *item, c
 
     if (run->is_broken)
         (void)snprintf(text, size, "forced: %.80s", run->reason);
+    else if (item->is_forced && row_find(item->row, item->now.size))
+        (void)snprintf(text, size,
+                       "forced: batch %d in passes of %d is no longer allowed",
+                       item->now.global_batch, item->now.micro_batch);
     else if (item->is_forced)
         (void)snprintf(text, size, "forced: %d gpus are no longer allowed",
                        item->now.size);
@@ -93,6 +97,8 @@ static void give_reason(const struct telling *t, const struct plan_item *item, c
         name_newcomers(t, text, size);
     else if (item->target.size > item->now.size)
         (void)snprintf(text, size, "gpus are free");
+    else if (item->target.size < item->now.size && item->target.value >= item->now.value)
+        (void)snprintf(text, size, "as fast with fewer gpus");
     else if (item->target.size < item->now.size)
         (void)snprintf(text, size, "others gain more from its gpus");
     else

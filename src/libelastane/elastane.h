@@ -199,6 +199,15 @@ ELASTANE_API int elastane_next_batch(const struct elastane_plan *plan,
 /* Samples of pass `pass` (0 .. accumulation-1): as equal as possible, larger ones first.
  */
 ELASTANE_API int32_t elastane_pass(const struct elastane_batch *batch, int32_t pass);
+/* The same while a new job is measured: its first steps cut this rank's samples into
+ * smaller passes, so that its speed is known for several sizes; the batch stays what it
+ * is, and no pass is larger than elastane_pass() would have it. `step` counts from 0
+ * since the job's very beginning; 0 passes are left when it returns 0. From step
+ * ELASTANE_PROBE_STEPS on, and for a step below 0, these are the passes of
+ * elastane_pass(). */
+#define ELASTANE_PROBE_STEPS 9
+ELASTANE_API int32_t elastane_probe_pass(const struct elastane_batch *batch, int64_t step,
+                                         int32_t pass);
 /* Indices into the data set (0 .. dataset_size-1) of the positions position ..
  * position+count-1. The order of each epoch is a permutation keyed by (seed, epoch); it
  * depends on nothing else. */

@@ -51,7 +51,10 @@ static int place_open(const char *path, struct place *ret, struct err *err)
                                : ".",
                        O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (ret->dir_fd < 0)
-        return fail(err, "cannot open the directory of", path);
+        return err_set(err, errno == EACCES ? E_DENIED : E_IO,
+                       "cannot open the directory of %s: %s; make it, or name another "
+                       "path with --socket",
+                       path, strerror(errno));
     if (snprintf(ret->address.sun_path, sizeof(ret->address.sun_path),
                  "/proc/self/fd/%d/%s", ret->dir_fd,
                  name) >= (int)sizeof(ret->address.sun_path)) {

@@ -243,9 +243,14 @@ enum options_verdict options_read(int argc, char **argv, struct options *ret,
         table[i] = (struct option){
             lines[i].name, lines[i].argument ? required_argument : no_argument, NULL, 0};
     *ret = (struct options){.devices = -1};
-    while ((c = getopt_long(argc, argv, "", table, &index)) != -1) {
-        if (c != 0)
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":", table, &index)) != -1) {
+        if (c != 0) {
+            (void)err_set(err, E_INVALID, "%s %s; see --help",
+                          c == ':' ? "needs a value:" : "knows no option",
+                          argv[optind - 1]);
             return OPTIONS_WRONG;
+        }
         if (lines[index].kind == OPTION_HELP)
             print_help();
         if (lines[index].kind == OPTION_VERSION)

@@ -35,9 +35,11 @@
 
 /* --- Starting. -------------------------------------------------------------------- */
 
+/* The directory may be the user's: a pipe of that name must not make us wait. */
 static int log_open(const struct shim *s, int32_t rank, struct err *err)
 {
     const char *dir = s->order.log_dir ? s->order.log_dir : s->dir;
+    struct stat st;
     char name[32];
     int dir_fd;
     int fd = -1;
@@ -47,13 +49,17 @@ static int log_open(const struct shim *s, int32_t rank, struct err *err)
     dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     (void)snprintf(name, sizeof(name), "rank-%d.log", rank);
     if (dir_fd >= 0) {
-        fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+        fd = openat(dir_fd, name,
+                    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
                     0640);
         (void)close(dir_fd);
     }
     if (fd < 0)
         return err_set(err, E_IO, "cannot open %s/%s: %s", dir, name, strerror(errno));
-    return fd;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fcntl(fd, F_SETFL, O_APPEND) == 0)
+        return fd;
+    (void)close(fd);
+    return err_set(err, E_IO, "%s/%s is not a file", dir, name);
 }
 
 static int rank_start(struct shim *s, int32_t index, int *ret_errno, struct err *err)

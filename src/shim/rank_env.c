@@ -14,7 +14,8 @@
 
 #define VALUE_MAX_BYTES ((size_t)64 << 10)
 
-/* Names beginning with ELASTANE_ are ours without exception. */
+/* Names beginning with ELASTANE_ are ours, with one exception: ELASTANE_PACE, which the
+ * order's environment has where slots stand in for GPUs. */
 static const char *const own_names[] = {
     "RANK",        "LOCAL_RANK",      "WORLD_SIZE",       "LOCAL_WORLD_SIZE",
     "MASTER_ADDR", "MASTER_PORT",     "GROUP_RANK",       "NODE_RANK",
@@ -31,7 +32,7 @@ static bool is_name(const char *word, const char *name)
 static bool is_ours(const struct order *order, const char *word)
 {
     if (strncmp(word, "ELASTANE_", 9) == 0)
-        return true;
+        return !is_name(word, "ELASTANE_PACE");
     if (is_name(word, order->device_kind == ORDER_CUDA ? "CUDA_VISIBLE_DEVICES"
                                                        : "OMP_NUM_THREADS"))
         return true;

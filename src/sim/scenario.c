@@ -169,10 +169,11 @@ static int read_statement(struct scenario *scn, struct scn_line *line)
             rc = scn_fail(line, kinds[i].word, "has '%.40s' too much", scn_peek(line));
         return rc;
     }
-    return scn_fail(line, "line",
-                    "begins with '%.40s'; cluster, node, policy, scaler, set, job, user, "
-                    "update, fault, delays, seed, until or '#'",
-                    word);
+    return scn_fail(
+        line, "line",
+        "begins with '%.40s'; give cluster, node, policy, scaler, set, job, user, "
+        "update, fault, delays, seed, until or '#'",
+        word);
 }
 
 int scenario_read(struct scenario *scn, const char *text, size_t len, struct err *err)

@@ -151,7 +151,7 @@ static void scenario_refuses_with_line_field_and_reason(void **state)
         {"user cancel new at 1m", "user", "no job of the lines above"},
         {"update old colour blue at 1m", "update", "has no key 'colour'"},
         {"update old gpus 1..2", "update", "'at' is expected"},
-        {"policy magic", "policy", "'magic' is unknown"},
+        {"policy magic", "policy", "is 'magic', which is unknown; one of joint, "},
         {"policy joint maybe", "policy", "queue, skip or drop"},
         {"set speed 1s", "set", "interval, min_run"},
         {"delays start 1s, lunch 1h", "delays", "start, restart"},

@@ -98,9 +98,12 @@ static int read_policy(struct scn_line *line, struct config *config)
 
     if (rc < 0)
         return rc;
-    if (!policy_find(config->policy))
-        return scn_fail(line, "policy", "'%s' is unknown; see `elastane policies`",
-                        config->policy);
+    if (!policy_find(config->policy)) {
+        struct err why = {0};
+
+        (void)config_check(config, &why); /* names those there are */
+        return scn_fail(line, "policy", "%s", why.text);
+    }
     next = scn_peek(line);
     if (!next || strcmp(next, "at") == 0)
         return 0;

@@ -46,6 +46,11 @@ static int open_dir(const char *dir, int *ret_fd, struct err *err)
         return err_set(err, E_DENIED,
                        "%s can be written by others; its mode should be 0700", dir);
     }
+    if (st.st_uid != geteuid()) { /* who could have it say that we run anything */
+        (void)close(fd);
+        return err_set(err, E_DENIED, "%s belongs to user %u, not to us", dir,
+                       (unsigned)st.st_uid);
+    }
     *ret_fd = fd;
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,20 +17,26 @@ struct sample {
     int64_t value;
 };
 
-static void assert_reads(const struct sample *samples, size_t n,
-                         int (*read)(const char *text, int64_t *ret, struct err *err))
+typedef int (*read_fn)(const char *text, int64_t *ret, struct err *err);
+
+static bool is_as_wanted(const struct sample *sample, int rc, int64_t value,
+                         const struct err *err)
+{
+    if (sample->value == REFUSED)
+        return rc == E_INVALID && strlen(err->text) > 0 && value == 4711;
+    return rc == 0 && value == sample->value;
+}
+
+static void assert_reads(const struct sample *samples, size_t n, read_fn read)
 {
     for (size_t i = 0; i < n; i++) {
         int64_t value = 4711;
         struct err err = {0};
         int rc = read(samples[i].text, &value, &err);
 
-        if (samples[i].value == REFUSED) {
-            if (rc != E_INVALID || strlen(err.text) == 0 || value != 4711)
-                fail_msg("'%s' was not refused", samples[i].text);
-        } else if (rc != 0 || value != samples[i].value) {
-            fail_msg("'%s' gave %d and %lld", samples[i].text, rc, (long long)value);
-        }
+        if (!is_as_wanted(&samples[i], rc, value, &err))
+            fail_msg("'%s' gave %d, %lld and '%s'", samples[i].text, rc, (long long)value,
+                     err.text);
     }
 }
 

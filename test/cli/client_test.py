@@ -136,13 +136,13 @@ def list_fits_the_terminal_and_walks_pages():
 
     with daemon(handler) as d:
         d.run("list", "--all").expect(
-            0, "ID  NAME  STATE    LEVEL    GPUS  BATCH  DONE      RATE   TIME  REASON\n"
-               " 1  mlp   running  elastic     2    512   50%  4100.0/s  1m 5s  grew\n"
-               " 2  mlp   queued   elastic  1..4      -   50%  4100.0/s  1m 5s  waits for 2 gpu\n"
-               " 3  mlp   running  elastic   2>4    512   50%  4100.0/s  1m 5s  grew\n", "")
+            0, "ID  NAME  STATE    LEVEL    GPUS  BATCH  DONE    RATE   TIME  REASON\n"
+               " 1  mlp   running  elastic     2    512   50%  4100/s  1m 5s  grew\n"
+               " 2  mlp   queued   elastic  1..4      -   50%  4100/s  1m 5s  waits for 2 gpu\n"
+               " 3  mlp   running  elastic   2>4    512   50%  4100/s  1m 5s  grew\n", "")
         assert "&all=1" in d.requests[0][1]
-        narrow = d.run("list", "--state", "running,queued", COLUMNS="74").expect(0)
-        assert all(len(line) <= 74 for line in narrow.out.splitlines()), narrow.out
+        narrow = d.run("list", "--state", "running,queued", COLUMNS="72").expect(0)
+        assert all(len(line) <= 72 for line in narrow.out.splitlines()), narrow.out
         assert "waits for…" in narrow.out, narrow.out
         assert "&state=running,queued" in d.requests[2][1]
         jobs = json.loads(d.run("list", "--json").expect(0).out)["jobs"]
@@ -165,7 +165,7 @@ def show_tells_plan_and_history():
     with daemon(always(200, JOB)) as d:
         out = d.run("show", "17").expect(0, err="").out
         assert out.startswith("job 17 mlp: running\n"), out
-        assert "2 gpus, batch 512 = 2 x 1 passes of at most 256, generation 3" in out, out
+        assert "2 gpus, batch 512: 1 pass of at most 256 samples on each, generation 3" in out, out
         assert "samples      300 of 600 (50%)" in out, out
         assert re.search(r"^2026-\S+ \S+ +3  resizing +2 +512  pays back in 12 s$", out, re.M), out
         assert json.loads(d.run("show", "17", "--json").expect(0).out) == JOB
@@ -201,6 +201,9 @@ def wait_gives_up_after_its_timeout():
 def wait_outlives_a_daemon_that_restarts():
     steps = iter([answer(200, JOB), None, problem(503, "again", "stopping"),
                   answer(200, dict(JOB, state="done"))])
+    with daemon(lambda *_: next(steps)) as d:
+        d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n", "")
+    steps = iter([problem(503, "again", "stopping"), answer(200, dict(JOB, state="done"))])
     with daemon(lambda *_: next(steps)) as d:
         d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n", "")
 

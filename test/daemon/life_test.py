@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """life_test.py - jobs from submit to their end, through the real daemon and real shims."""
 
+import os
 import sys
 
 sys.dont_write_bytecode = True
@@ -186,6 +187,18 @@ def missing_and_unreadable_commands_fail_with_the_reason():
         rig.check_books()
 
 
+def log_that_is_a_pipe_is_refused_and_blocks_nobody():
+    with Rig() as rig:
+        rig.start()
+        os.mkfifo(rig.top / "rank-0.log")
+        body = rig.body("true")
+        body["launch"]["log_dir"] = str(rig.top)
+        job = rig.ask("POST", "/v1/jobs", body).json["id"]
+        seen = rig.wait(job, "failed")
+        assert seen["cause"] == "start-failed" and "rank-0.log" in seen["reason"], seen
+        rig.check_books()
+
+
 def retries_are_used_up_before_a_job_fails():
     with Rig() as rig:
         rig.start()
@@ -272,6 +285,7 @@ run([submit_runs_a_command_to_its_end,
      update_changes_the_sizes_of_a_live_job,
      failing_command_is_failed_with_its_status,
      missing_and_unreadable_commands_fail_with_the_reason,
+     log_that_is_a_pipe_is_refused_and_blocks_nobody,
      retries_are_used_up_before_a_job_fails,
      time_limit_ends_a_job,
      r03_jobs_side_by_side_have_ports_of_their_own,

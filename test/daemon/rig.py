@@ -107,9 +107,9 @@ class Rig:
         left = []
         try:
             if kind is None:
+                left = until_gone(self.processes)  # a daemon lets the last shims go
                 if self.process:
                     self.stop()
-                left = until_gone(self.processes)
         finally:
             self.wipe()
         if kind is not None:
@@ -122,7 +122,7 @@ class Rig:
     def launch(self, *options, env=None):
         """Starts it and does not wait."""
         self.lives += 1
-        log = (self.top / "log").open("ab")
+        log = (self.top / "daemon.log").open("ab")
         self.process = subprocess.Popen(
             [DAEMON, "--state", self.state, "--socket", self.socket, *self.options, *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, cwd="/",
@@ -152,7 +152,7 @@ class Rig:
         assert status == 0, f"exit status {status}\n{self.log()}"
 
     def log(self):
-        path = self.top / "log"
+        path = self.top / "daemon.log"
         return path.read_text(errors="replace") if path.exists() else ""
 
     def processes(self):
@@ -319,8 +319,9 @@ def run(tests):
             skipped = test()
         except Exception:
             failed += 1
-            print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="")
-            print(f"not ok {number} - {name}", flush=True)
+            print(f"not ok {number} - {name}")
+            print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="",
+                  flush=True)
             continue
         note = f" # SKIP {skipped}" if skipped else ""
         print(f"# {time.monotonic() - begun:.1f} s")

@@ -209,6 +209,9 @@ def test_tally():
     tally = TOOLS / "tally.py"
     finds("tally: a failed subtest", [r"FAILED base/x_test: bad\n +# 0x1 != 0x2",
                                       r"\n1 passed, 1 failed\n$"], tally, HERE / "tally/failed.json")
+    finds("tally: a run that broke off", ["missing: that run did not come to its end",
+                                          r"\n2 passed, 1 failed, 1 skipped\n$"],
+          tally, HERE / "tally/clean.json", HERE / "tally/absent.json")
     finds("tally: a crash", ["ended with error", "AddressSanitizer",
                              r"\n1 passed, 1 failed\n$"], tally, HERE / "tally/crashed.json")
     finds("tally: a leak after the last test", ["memory leaks", r"\n1 passed, 1 failed\n$"],

@@ -64,7 +64,7 @@ def r06_r07_a_job_that_grows_and_shrinks_sees_each_sample_once(root):
     assert seen == want, (list((want - seen).items())[:5], list((seen - want).items())[:5])
     steps = [int(line.split()[1]) for line in logs[0].splitlines() if line.startswith("step")]
     assert steps == sorted(set(steps)) and steps[-1] == EPOCHS * DATASET
-    assert [line for line in logs[0].splitlines() if line.startswith("resume")][0] == "resume 0"
+    assert numbers(logs[0], "resume")[0] == (0,)
     assert job["samples_repeated"] == 0, job
     assert not daemon.leftovers()
 
@@ -91,8 +91,9 @@ def an_example_needs_eight_lines_at_most(root):
         text = (tap.SOURCE / f"examples/{name}.py").read_text().splitlines()
         marked = [line for line in text if line.endswith("# <-")]
         assert 0 < len(marked) <= 8, marked
-        assert all(line in marked for line in text
-                   if any(word in line for word in ("elastane.", "run.", "part.", "batch."))), text
+        words = ("elastane.", "run.", "part.", "batch.")
+        touched = [line for line in text if any(word in line for word in words)]
+        assert set(touched) <= set(marked), touched
 
 
 def calibration_prints_its_table(root):

@@ -29,7 +29,7 @@ def run(tests):
                 print(f"ok {number} {test.__name__}", flush=True)
             except Exception:
                 failed += 1
+                print(f"not ok {number} {test.__name__}")
                 for line in traceback.format_exc().splitlines():
-                    print(f"# {line}")
-                print(f"not ok {number} {test.__name__}", flush=True)
+                    print(f"# {line}", flush=True)
     return 1 if failed else 0

@@ -299,12 +299,12 @@ def run(tests):
             print(f"ok {number} {test.__name__}", flush=True)
         except Exception:
             failed += 1
+            print(f"not ok {number} {test.__name__}")
             for line in traceback.format_exc().splitlines():
                 print(f"# {line}")
             for log in sorted(pathlib.Path(root).rglob("shim.log")):
                 for line in log.read_text().splitlines()[-40:]:
-                    print(f"# {line}")
-            print(f"not ok {number} {test.__name__}", flush=True)
+                    print(f"# {line}", flush=True)
         finally:
             clean(root)
     return 1 if failed else 0

@@ -8,6 +8,7 @@
  * folder becomes the user's, so nobody else can have chosen it. */
 #include "backend/local/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -16,6 +17,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 #define NAME_BYTES 24
 
@@ -218,6 +221,32 @@ int folder_make(int jobs_fd, const struct order *order, struct err *err)
         rc = fail(err, "write", name);
     (void)close(job_fd);
     return rc;
+}
+
+int folder_newest_job(int jobs_fd, uint32_t *ret, struct err *err)
+{
+    int fd = openat(jobs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    *ret = 0;
+    if (!dir) {
+        int rc = fail(err, "list", "jobs");
+
+        if (fd >= 0)
+            (void)close(fd);
+        return rc;
+    }
+    while ((entry = readdir(dir))) {
+        int64_t job = 0;
+
+        if (text_parse_int(entry->d_name, strlen(entry->d_name), 1, UINT32_MAX, &job,
+                           NULL) == 0 &&
+            job > *ret)
+            *ret = (uint32_t)job;
+    }
+    (void)closedir(dir);
+    return 0;
 }
 
 /* --- Looking. --------------------------------------------------------------------- */

@@ -96,7 +96,7 @@ void jsa_take(struct post *post, const struct shim_msg *msg)
         post->learned.comm_bytes = msg->comm_bytes;
     if (msg->kind != SHIM_BEAT || !is_worth_telling(post, job, ran_us))
         return;
-    (void)learn_calibrate(&post->learned, &l->calibration, job->spec.sizes.max);
+    (void)learn_calibrate(&post->learned, &l->calibrate.table, job->spec.sizes.max);
     if (local_post(l, &event, NULL, NULL) == 0)
         post->has_learned = false; /* else the next beat tries again */
 }

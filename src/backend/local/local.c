@@ -9,8 +9,8 @@
  *      so a shim that an earlier daemon called cannot start afterwards.
  *   3. An end is posted from what a shim or a folder says, never from silence alone.
  *   4. No timer runs while there is nobody to wait for.
- * Where the core gives an incarnation up that still lives (nobody answered for 60 s after
- * a restart), the shim is refused when it dials, and ends. */
+ * After a restart a held lock confirms an incarnation, as HELLO does. One that was given
+ * up although it lives (its folder was lost) is refused when it dials, and ends. */
 #include "backend/local/local.h"
 
 #include <stdarg.h>
@@ -232,6 +232,20 @@ static void close_unstarted(struct post *post)
     local_end(post, &record);
 }
 
+/* Held: a shim lives, though it may be frozen and say nothing for longer than the core
+ * waits after a restart. Its devices must not be given to another meanwhile. */
+static void say_held(struct post *post)
+{
+    const struct job *job = core_find_job(engine_core(post->local->engine), post->job);
+    struct event event = {.kind = EVENT_ADOPTED,
+                          .job = post->job,
+                          .incarnation = post->incarnation,
+                          .samples = -1};
+
+    if (job && job->run.is_unconfirmed)
+        (void)local_post(post->local, &event, NULL, NULL); /* the next look repeats it */
+}
+
 static void look_failed(struct post *post, const struct err *err)
 {
     local_log(post->local, LOCAL_ERROR, "job %u, incarnation %u: %s", post->job,
@@ -262,6 +276,7 @@ void local_look(struct post *post)
         local_end(post, &record);
         break;
     case FOLDER_HELD:
+        say_held(post);
         local_look_again(post, POST_EXPECTED, LOOK_LATER_US);
         break;
     case FOLDER_BROKEN: /* the shim ends what is left, and reports */
@@ -334,6 +349,20 @@ void local_begin(struct local *l)
             local_look(l->posts.items[i]);
 }
 
+int local_check_folders(const struct local *l, struct err *err)
+{
+    uint32_t next = core_globals(engine_core(l->engine))->next_job;
+    uint32_t newest = 0;
+    int rc = folder_newest_job(l->jobs_fd, &newest, err);
+
+    if (rc < 0 || newest < next)
+        return rc;
+    return err_field(err, E_CORRUPT, "journal",
+                     "is older than the folders of its jobs: it ends before job %u, but "
+                     "jobs/%u exists; restore the newest state.db, or move jobs/ away",
+                     next, newest);
+}
+
 bool local_get_live(const struct local *l, uint32_t job, struct local_live *ret)
 {
     const struct post *post = posts_find(&l->posts, job);
@@ -350,6 +379,16 @@ int local_jobs_fd(const struct local *l)
 }
 
 /* --- Life. ------------------------------------------------------------------------ */
+
+static void on_calibrated(void *arg)
+{
+    struct local *l = arg;
+
+    local_log(l, l->calibrate.state == CALIBRATE_DONE ? LOCAL_INFO : LOCAL_WARNING,
+              "calibration %s%s%s", calibrate_state_name(l->calibrate.state),
+              l->calibrate.reason[0] ? ": " : "", l->calibrate.reason);
+    l->kick(l->arg); /* those who wait for it are looked after */
+}
 
 static int open_shims(struct local *l, struct err *err)
 {
@@ -389,6 +428,9 @@ int local_new(const struct local_options *o, struct local **ret, struct err *err
         rc = folder_open_jobs(o->state_dir, &l->jobs_fd, err);
     if (rc == 0)
         rc = open_shims(l, err);
+    if (rc == 0 && calibrate_init(&l->calibrate, l->loop, l->clock, l->ordering.state_dir,
+                                  on_calibrated, l) < 0)
+        rc = err_set(err, E_NOMEM, "out of memory");
     if (rc < 0) {
         local_free(l);
         return rc;
@@ -406,6 +448,7 @@ void local_free(struct local *l)
 {
     if (!l)
         return;
+    calibrate_release(&l->calibrate);
     posts_release(&l->posts);
     shims_free(l->shims);
     loop_timer_free(l->patrol);
@@ -419,7 +462,7 @@ void local_free(struct local *l)
     mem_free(l);
 }
 
-void local_set_calibration(struct local *l, const struct calibration *calibration)
+struct calibrate *local_calibrate(struct local *l)
 {
-    l->calibration = *calibration;
+    return &l->calibrate;
 }

@@ -6,8 +6,8 @@
  * socket, STATE/shim.sock. Nothing here decides; everything may be repeated.
  *
  * Order of calls: local_new, engine_new with local_port(), recovery, local_attach,
- * engine_begin, EVENT_DAEMON_START, local_begin. At the end engine_free before
- * local_free. */
+ * local_check_folders, engine_begin, EVENT_DAEMON_START, local_begin. At the end
+ * engine_free before local_free. */
 #ifndef BACKEND_LOCAL_LOCAL_H
 #define BACKEND_LOCAL_LOCAL_H
 
@@ -16,7 +16,6 @@
 
 #include "base/attr.h"
 #include "base/err.h"
-#include "core/perf/learn.h"
 #include "engine/engine.h"
 #include "loop/clock.h"
 #include "loop/loop.h"
@@ -24,6 +23,7 @@
 #include "wire/shim_msg.h"
 
 struct local;
+struct calibrate;
 
 struct local_options {
     struct loop *loop;
@@ -48,6 +48,9 @@ void local_free(struct local *local);
 struct engine_backend_port local_port(struct local *local);
 /* The engine whose port this is; before engine_begin(). */
 void local_attach(struct local *local, struct engine *engine);
+/* After recovery: E_CORRUPT when there are folders of jobs that the state does not know.
+ * A new job of such a number would be told how the old one ended. */
+int local_check_folders(const struct local *local, struct err *err) ATTR_MUST_USE;
 /* Looks after what recovery has left; from here on shims are answered. */
 void local_begin(struct local *local);
 
@@ -61,9 +64,9 @@ struct local_live {
     int64_t rate_milli;   /* samples per second, 1e-3; 0: no word */
 };
 
-/* What an all-reduce costs on this machine; models of jobs are completed with it from now
- * on. */
-void local_set_calibration(struct local *local, const struct calibration *calibration);
+/* What an all-reduce costs on this machine; its table completes the models of jobs. Lent.
+ */
+struct calibrate *local_calibrate(struct local *local);
 
 /* Whether a shim of the job's newest incarnation is connected. */
 bool local_get_live(const struct local *local, uint32_t job, struct local_live *ret);

@@ -7,6 +7,7 @@
 #ifndef BACKEND_LOCAL_LOCAL_STATE_H
 #define BACKEND_LOCAL_LOCAL_STATE_H
 
+#include "backend/local/calibrate.h"
 #include "backend/local/local.h"
 #include "backend/local/ordering.h"
 #include "backend/local/posts.h"
@@ -20,8 +21,8 @@ struct local {
     struct shims *shims;
     struct posts posts;
     struct loop_timer *patrol;
-    struct ordering ordering;       /* its texts are owned */
-    struct calibration calibration; /* of this machine; n_sizes 0: not known */
+    struct ordering ordering;   /* its texts are owned */
+    struct calibrate calibrate; /* of this machine */
     char *shim;
     int jobs_fd;
     bool has_begun;

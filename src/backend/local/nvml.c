@@ -4,7 +4,6 @@
  * once, at the start of the daemon, so that no foreign code lives in its process. */
 #include "backend/local/nvml.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -114,6 +113,14 @@ int32_t nvml_discover(struct nvml_device *ret, int32_t cap, char why[NVML_WHY_BY
     return found;
 }
 
+/* As a word of a flag: small letters, digits and '-', whatever the locale. */
+static char tidy(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '-';
+}
+
 void nvml_device_type(const struct nvml_device *devices, int32_t n,
                       char ret[NAME_MAX_BYTES])
 {
@@ -127,5 +134,5 @@ void nvml_device_type(const struct nvml_device *devices, int32_t n,
             name = "";
     (void)snprintf(ret, NAME_MAX_BYTES, "%s", name[0] ? name : "gpu");
     for (char *c = ret; *c; c++)
-        *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
+        *c = tidy(*c);
 }

@@ -1,0 +1,299 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""restart_test.py - daemons come and go, jobs train on (R09)."""
+
+import os
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from rig import DAEMON, PATIENCE, Rig, run, until
+
+
+def r09_killed_daemon_finds_its_jobs_running():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop(sizes={"min": 2, "max": 2})
+        rig.wait_line("log", "size 2")
+        before = rig.processes()
+        rig.kill()
+        assert rig.processes() == before
+        rig.start()
+        seen = rig.wait(job, "running", is_unconfirmed=False)
+        assert rig.processes() == before and seen["incarnation"] == 1, seen
+        rig.touch("go")
+        seen = rig.wait(job, "done")
+        assert rig.lines("log") == ["size 2"] * 2 + ["end"] * 2
+        rig.check_books()
+
+
+def r09_job_that_ended_without_a_daemon_is_done_once():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        rig.kill()
+        rig.touch("go")
+        rig.wait_line("log", "end")
+        rig.start()
+        rig.wait(job, "done")
+        rig.kill()
+        rig.start()
+        assert rig.job(job)["state"] == "done"
+        rig.check_books()
+
+
+def r09_shim_that_left_is_read_from_the_disk():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        rig.kill()
+        rig.touch("go")
+        record = rig.state / f"jobs/{job}/1/exit.json"
+        until("the end is written", record.exists)
+        for pid, _ in rig.processes():  # the shim, which waits for a daemon
+            os.kill(pid, signal.SIGKILL)
+        rig.start()
+        seen = rig.wait(job, "done")
+        assert seen["cause"] == "done", seen
+        rig.check_books()
+
+
+def r09_shim_that_died_with_the_daemon_costs_its_job_one_restart():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        rig.kill()
+        shim = [pid for pid, words in rig.processes() if b"elastane-shim" in words.split(b" ")[0]]
+        assert len(shim) == 1, rig.processes()
+        os.kill(shim[0], signal.SIGKILL)
+        rig.start()
+        until("it runs again", lambda: rig.lines("log").count("size 1") == 2)
+        seen = rig.wait(job, "running", incarnation=2)
+        assert len([w for _, w in rig.processes() if b"perl" in w]) == 1, rig.processes()
+        rig.touch("go")
+        seen = rig.wait(job, "done")
+        rig.check_books()
+
+
+def shim_that_dies_under_a_living_daemon_is_noticed():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        shim = [pid for pid, words in rig.processes() if b"elastane-shim" in words.split(b" ")[0]]
+        os.kill(shim[0], signal.SIGKILL)
+        until("it runs again", lambda: rig.lines("log").count("size 1") == 2)
+        rig.wait(job, "running", incarnation=2)
+        rig.touch("go")
+        rig.wait(job, "done")
+        rig.check_books()
+
+
+def shims_inherit_no_descriptor_of_the_daemon():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait(job, "running")
+        rig.get(f"/v1/jobs/{job}/wait?timeout_s=0")
+        own = {os.readlink(f"/proc/{rig.process.pid}/fd/{fd}")
+               for fd in os.listdir(f"/proc/{rig.process.pid}/fd")}
+        for pid, _ in rig.processes():
+            links = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+            shared = {link for link in links & own if link != "/dev/null"}
+            assert not shared, f"pid {pid} has {shared}"
+        rig.touch("go")
+        rig.wait(job, "done")
+
+
+def clean_stop_leaves_jobs_running_and_the_next_start_adopts_them():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        waiting = rig.submit("true", "waiting", sizes={"min": 4, "max": 4})
+        rig.wait(waiting, "queued")
+        before = rig.processes()
+        rig.stop()
+        assert rig.processes() == before
+        assert not os.path.exists(rig.socket)
+        rig.start()
+        rig.wait(job, "running", is_unconfirmed=False)
+        rig.wait(waiting, "queued")
+        rig.touch("go")
+        rig.wait(job, "done")
+        rig.wait(waiting, "done")
+        rig.check_books()
+
+
+def second_daemon_on_a_state_is_refused_and_told_who_holds_it():
+    with Rig() as rig:
+        rig.start()
+        second = subprocess.run(
+            [DAEMON, "--state", rig.state, "--socket", rig.top / "other", *rig.options],
+            capture_output=True, timeout=PATIENCE, check=False)
+        assert second.returncode == 1, second
+        assert str(rig.process.pid).encode() in second.stderr, second.stderr
+        assert not (rig.top / "other").exists()
+        assert rig.get("/v1/status")["pid"] == rig.process.pid
+
+
+def second_daemon_on_a_socket_is_refused():
+    with Rig() as rig:
+        rig.start()
+        second = subprocess.run(
+            [DAEMON, "--state", rig.top / "second", "--socket", rig.socket, *rig.options],
+            capture_output=True, timeout=PATIENCE, check=False)
+        assert second.returncode == 1 and b"answers" in second.stderr, second
+        assert rig.get("/v1/status")["pid"] == rig.process.pid
+
+
+def socket_of_a_dead_daemon_is_replaced_and_other_files_are_not():
+    with Rig() as rig:
+        rig.start()
+        rig.kill()
+        assert os.path.exists(rig.socket)
+        rig.start()
+        rig.stop()
+        with open(rig.socket, "w", encoding="ascii") as file:
+            file.write("precious")
+        refused = rig.launch()
+        assert refused.wait(PATIENCE) == 1
+        rig.process = None
+        refused.stdout.close()
+        assert "not a socket" in rig.log(), rig.log()
+        with open(rig.socket, encoding="ascii") as file:
+            assert file.read() == "precious"
+
+
+def socket_of_another_user_is_left_alone():
+    if os.geteuid() != 0:
+        return "only root can make one"
+    with Rig() as rig:
+        rig.start()
+        rig.kill()
+        os.chown(rig.socket, 12345, 12345)
+        refused = rig.launch()
+        assert refused.wait(PATIENCE) == 1
+        rig.process = None
+        refused.stdout.close()
+        assert "belongs to user 12345" in rig.log(), rig.log()
+        assert os.path.exists(rig.socket)
+        os.unlink(rig.socket)
+    return None
+
+
+def settings_stay_in_the_state_until_they_are_stated_again():
+    with Rig() as rig:
+        rig.start("--policy", "fifo", "--interval", "1s")
+        assert rig.get("/v1/status")["policy"] == "fifo"
+        rig.stop()
+        rig.start()
+        assert rig.get("/v1/status")["policy"] == "fifo"
+        rig.stop()
+        rig.start("--policy", "joint", "--admission", "skip", "--scaler", "none")
+        seen = rig.get("/v1/status")
+        assert (seen["policy"], seen["admission"], seen["scaler"]) == ("joint", "skip", "none")
+
+
+def node_with_another_count_is_refused_and_a_new_name_is_not():
+    with Rig() as rig:
+        rig.start()
+        rig.stop()
+        refused = rig.launch("--devices", "2")
+        assert refused.wait(PATIENCE) == 1
+        rig.process = None
+        refused.stdout.close()
+        assert "--node-name" in rig.log(), rig.log()
+        rig.start("--devices", "2", "--node-name", "n2")
+        nodes = {n["name"]: n for n in until(
+            "n2 is up", lambda: [n for n in rig.get("/v1/nodes")["nodes"] if n["name"] == "n2"]
+            and rig.get("/v1/nodes")["nodes"])}
+        assert nodes["n1"]["state"] == "lost" and nodes["n1"]["gone"] == 4, nodes
+        assert nodes["n2"]["state"] == "up" and nodes["n2"]["free"] == 2, nodes
+        rig.wait(rig.submit("true"), "done")
+
+
+# R09, R11: a frozen shim cannot answer, but its lock says that its devices are in use.
+def r09_frozen_shim_is_confirmed_by_its_lock():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        shim = next(pid for pid, words in rig.processes() if b"elastane-shim" in words)
+        os.kill(shim, signal.SIGSTOP)
+        try:
+            rig.kill()
+            rig.start()
+            rig.wait(job, "running", is_unconfirmed=False, incarnation=1)
+        finally:
+            os.kill(shim, signal.SIGCONT)
+        rig.touch("go")
+        rig.wait(job, "done", incarnation=1)
+        rig.check_books()
+
+
+def journal_older_than_the_folders_of_its_jobs_is_refused():
+    with Rig() as rig:
+        rig.start()
+        rig.wait(rig.submit("exit 3"), "failed")
+        rig.stop()
+        for path in rig.state.glob("state.db*"):
+            path.unlink()
+        assert rig.launch().wait(PATIENCE) == 1
+        rig.process.stdout.close()
+        rig.process = None
+        assert "jobs/1 exists" in rig.log(), rig.log()
+        (rig.state / "jobs").rename(rig.top / "old jobs")
+        rig.start()
+        rig.wait(rig.submit("true"), "done")
+
+
+def state_of_another_user_is_refused():
+    if os.geteuid() != 0:
+        return "needs root"
+    with Rig() as rig:
+        rig.state.mkdir(mode=0o700)
+        os.chown(rig.state, 65534, 65534)
+        assert rig.launch().wait(PATIENCE) == 1
+        rig.process.stdout.close()
+        rig.process = None
+        assert "belongs to user 65534" in rig.log(), rig.log()
+    return None
+
+
+def shim_of_a_finished_job_is_told_to_leave():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        rig.kill()
+        rig.start("--node-name", "n2")  # the old node is lost: the job starts anew
+        until("the new one runs", lambda: rig.lines("log").count("size 1") == 2)
+        until("the old one is gone",
+              lambda: len([w for _, w in rig.processes() if b"perl" in w]) == 1)
+        rig.touch("go")
+        rig.wait(job, "done")
+        rig.check_books()
+
+
+run([r09_killed_daemon_finds_its_jobs_running,
+     r09_job_that_ended_without_a_daemon_is_done_once,
+     r09_shim_that_left_is_read_from_the_disk,
+     r09_shim_that_died_with_the_daemon_costs_its_job_one_restart,
+     shim_that_dies_under_a_living_daemon_is_noticed,
+     shims_inherit_no_descriptor_of_the_daemon,
+     clean_stop_leaves_jobs_running_and_the_next_start_adopts_them,
+     second_daemon_on_a_state_is_refused_and_told_who_holds_it,
+     second_daemon_on_a_socket_is_refused,
+     socket_of_a_dead_daemon_is_replaced_and_other_files_are_not,
+     socket_of_another_user_is_left_alone,
+     settings_stay_in_the_state_until_they_are_stated_again,
+     node_with_another_count_is_refused_and_a_new_name_is_not,
+     r09_frozen_shim_is_confirmed_by_its_lock,
+     journal_older_than_the_folders_of_its_jobs_is_refused,
+     state_of_another_user_is_refused,
+     shim_of_a_finished_job_is_told_to_leave])

@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""trouble_test.py - the disk is full, or cannot be written; the daemon says so and goes on."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from rig import PATIENCE, Rig, run, until
+
+
+def mount(path, size):
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", path],
+                          capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def unmount(path):
+    subprocess.run(["umount", "-l", path], check=False)
+
+
+def refused(rig):
+    answer = rig.ask("POST", "/v1/jobs", rig.body("true"))
+    if answer.status == 201:
+        return None
+    return answer
+
+
+def check_refusal_and_recovery(rig, make_room):
+    """A job runs; nothing can be written; the job goes on; there is room again."""
+    answer = until("a submit is refused", lambda: refused(rig))
+    assert answer.status == 503, answer
+    assert answer.json["code"] == "again" and answer.headers["Retry-After"], answer
+    status = until("it says why", lambda: rig.get("/v1/status")["is_blocked"]
+                   and rig.get("/v1/status"))
+    assert status["blocked_reason"], status
+    alive = len([w for _, w in rig.processes() if b"perl" in w])
+    assert alive == 1, "the job must go on"
+    make_room()
+    until("it writes again", lambda: not rig.get("/v1/status")["is_blocked"])
+    rig.wait(rig.submit("true"), "done")
+
+
+def full_disk_refuses_submits_and_jobs_go_on():
+    with Rig() as rig:
+        rig.state.mkdir(mode=0o700)
+        if not mount(rig.state, "16m"):
+            return "no right to mount a file system"
+        try:
+            rig.start()
+            job = rig.loop()
+            rig.wait_line("log", "size 1")
+            ballast = rig.state / "ballast"
+            with ballast.open("wb", buffering=0) as file:
+                try:
+                    while True:
+                        file.write(b"x" * 4096)
+                except OSError:
+                    pass
+            check_refusal_and_recovery(rig, ballast.unlink)
+            rig.touch("go")
+            rig.wait(job, "done")
+            for other in rig.jobs():
+                rig.wait(other["id"], "done")
+            rig.check_books()
+            rig.stop()
+            until("the shims have left", lambda: not rig.processes())
+        finally:
+            if rig.process:
+                rig.wipe()
+            unmount(rig.state)
+    return None
+
+
+def file_that_may_not_grow_refuses_submits_and_jobs_go_on():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        pid = rig.process.pid
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (1, hard))
+        check_refusal_and_recovery(
+            rig, lambda: resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard)))
+        rig.touch("go")
+        rig.wait(job, "done")
+        for other in rig.jobs():
+            rig.wait(other["id"], "done")
+        rig.check_books()
+
+
+def job_that_ends_while_nothing_can_be_written_is_done_once():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        pid = rig.process.pid
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (1, hard))
+        rig.touch("go")
+        rig.wait_line("log", "end")
+        until("it is blocked", lambda: rig.get("/v1/status")["is_blocked"])
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
+        rig.wait(job, "done")
+        rig.check_books()
+
+
+def stop_does_not_wait_for_a_disk_that_cannot_be_written():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        resource.prlimit(rig.process.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+        until("a submit is refused", lambda: refused(rig))
+        process, rig.process = rig.process, None
+        process.terminate()
+        process.wait(PATIENCE)
+        process.stdout.close()
+        rig.start()
+        rig.touch("go")
+        rig.wait(job, "done")
+        for other in rig.jobs():
+            rig.wait(other["id"], "done")
+        rig.check_books()
+
+
+def frozen_shim_is_waited_for():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        shim = next(pid for pid, words in rig.processes() if b"elastane-shim" in words)
+        os.kill(shim, signal.SIGSTOP)
+        try:
+            rig.touch("go")
+            rig.wait_line("log", "end")
+            assert rig.job(job)["state"] == "running"
+        finally:
+            os.kill(shim, signal.SIGCONT)
+        rig.wait(job, "done")
+        rig.check_books()
+
+
+run([full_disk_refuses_submits_and_jobs_go_on,
+     file_that_may_not_grow_refuses_submits_and_jobs_go_on,
+     job_that_ends_while_nothing_can_be_written_is_done_once,
+     stop_does_not_wait_for_a_disk_that_cannot_be_written,
+     frozen_shim_is_waited_for])
