@@ -6,34 +6,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-static void set_scaler_none(struct rig *r)
-{
-    struct event event = {.kind = EVENT_CONFIG, .config = *core_config(r->core)};
-
-    event.config.scaler = CONFIG_SCALER_NONE;
-    assert_int_equal(rig_event(r, event), 0);
-}
-
-/* A cluster of one node n1 with four devices. */
-static void rig_init_four(struct rig *r)
-{
-    rig_init(r);
-    rig_node(r, "n1", 4);
-    set_scaler_none(r);
-}
-
-static int start_one(struct rig *r, struct job_spec spec)
-{
-    int id = rig_submit(r, spec);
-
-    assert_true(id > 0);
-    rig_plan(r);
-    assert_int_equal(rig_run(r, id)->state, JOB_STARTING);
-    assert_int_equal(rig_report(r, EVENT_STARTED, id, "", JOB_CAUSE_NONE), 0);
-    assert_int_equal(rig_run(r, id)->state, JOB_RUNNING);
-    return id;
-}
-
 static void a_job_goes_from_submit_to_done(void **state)
 {
     struct rig r;
@@ -99,7 +71,7 @@ static void r11_devices_change_hands_only_after_a_confirmed_exit(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("a", 1, 4));
+    a = rig_start_one(&r, rig_spec("a", 1, 4));
     assert_int_equal(rig_held(&r, a), 4);
     b = rig_submit(&r, rig_spec("b", 1, 4));
     rig_plan(&r);
@@ -131,7 +103,7 @@ static void an_outdated_or_repeated_report_changes_nothing(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("a", 1, 4));
+    a = rig_start_one(&r, rig_spec("a", 1, 4));
     rig_submit(&r, rig_spec("b", 1, 4));
     rig_plan(&r);
     rig_report(&r, EVENT_EXIT, a, "n1", JOB_CAUSE_STOPPED);
@@ -219,7 +191,7 @@ static void r13_a_job_that_ends_during_a_resize_is_done_once(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("a", 1, 4));
+    a = rig_start_one(&r, rig_spec("a", 1, 4));
     b = rig_submit(&r, rig_spec("b", 1, 4));
     rig_plan(&r);
     assert_int_equal(rig_run(&r, a)->phase, JOB_PHASE_EXIT);
@@ -242,7 +214,7 @@ static void a_lost_node_forces_the_survivors_to_a_smaller_size(void **state)
     rig_init(&r);
     rig_node(&r, "n1", 2);
     rig_node(&r, "n2", 2);
-    a = start_one(&r, rig_spec("a", 1, 4));
+    a = rig_start_one(&r, rig_spec("a", 1, 4));
     assert_int_equal(rig_event(&r, lost), 0);
     assert_true(rig_run(&r, a)->is_broken);
     assert_int_equal(rig_held(&r, a), 2);
@@ -277,7 +249,7 @@ static void retries_are_spent_with_growing_pauses(void **state)
     (void)state;
     rig_init_four(&r);
     spec.retries = 2;
-    a = start_one(&r, spec);
+    a = rig_start_one(&r, spec);
     for (int i = 0; i < 2; i++) {
         rig_report(&r, EVENT_EXIT, a, "n1", JOB_CAUSE_USER_ERROR);
         assert_int_equal(rig_run(&r, a)->state, JOB_QUEUED);
@@ -337,8 +309,8 @@ static void r09_jobs_are_adopted_or_given_up_after_a_restart_of_the_daemon(void 
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("a", 2, 2));
-    b = start_one(&r, rig_spec("b", 1, 1));
+    a = rig_start_one(&r, rig_spec("a", 2, 2));
+    b = rig_start_one(&r, rig_spec("b", 1, 1));
     assert_int_equal(rig_event(&r, (struct event){.kind = EVENT_DAEMON_START}), 0);
     assert_true(rig_run(&r, a)->is_unconfirmed);
     rig_report(&r, EVENT_ADOPTED, a, "", JOB_CAUSE_NONE);
@@ -381,7 +353,7 @@ static void r08_an_update_below_the_minimum_is_refused_at_once(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, spec);
+    a = rig_start_one(&r, spec);
     spec.sizes = (struct size_set){.min = 0, .max = 4};
     assert_int_equal(
         rig_event(
@@ -458,7 +430,7 @@ static void a_family_hands_its_measurements_to_the_next_job(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("cnn-1", 1, 4));
+    a = rig_start_one(&r, rig_spec("cnn-1", 1, 4));
     event.job = (uint32_t)a;
     assert_int_equal(rig_event(&r, event), 0);
     b = rig_submit(&r, rig_spec("cnn-2", 1, 4));

@@ -5,33 +5,6 @@
 
 #include "base/units.h"
 
-static void set_scaler_none(struct rig *r)
-{
-    struct event event = {.kind = EVENT_CONFIG, .config = *core_config(r->core)};
-
-    event.config.scaler = CONFIG_SCALER_NONE;
-    assert_int_equal(rig_event(r, event), 0);
-}
-
-/* A cluster of one node n1 with four devices. */
-static void rig_init_four(struct rig *r)
-{
-    rig_init(r);
-    rig_node(r, "n1", 4);
-    set_scaler_none(r);
-}
-
-static int start_one(struct rig *r, struct job_spec spec)
-{
-    int id = rig_submit(r, spec);
-
-    assert_true(id > 0);
-    rig_plan(r);
-    assert_int_equal(rig_run(r, id)->state, JOB_STARTING);
-    assert_int_equal(rig_report(r, EVENT_STARTED, id, "", JOB_CAUSE_NONE), 0);
-    return id;
-}
-
 static bool wants_plan(const struct rig *r)
 {
     usec_t when;
@@ -58,11 +31,11 @@ static void a_job_of_any_type_goes_where_it_fits(void **state)
     rig_init(&r);
     rig_typed_node(&r, "n1", "a100", 4);
     rig_typed_node(&r, "n2", "v100", 2);
-    set_scaler_none(&r);
+    rig_set_scaler_none(&r);
     assert_int_equal(rig_submit(&r, rig_spec("wide", 5, 6)), E_INFEASIBLE);
     assert_non_null(strstr(r.err.text, "4 of one type"));
-    big = start_one(&r, rig_spec("big", 3, 3));
-    small = start_one(&r, rig_spec("small", 1, 1)); /* most is left of the v100 */
+    big = rig_start_one(&r, rig_spec("big", 3, 3));
+    small = rig_start_one(&r, rig_spec("small", 1, 1)); /* most is left of the v100 */
     wide = rig_submit(&r, rig_spec("wide", 4, 4));
     rig_plan(&r);
     /* One a100 is free and one v100; still it waits for the type that could hold it. */
@@ -83,7 +56,7 @@ static void jobs_that_return_together_keep_their_order(void **state)
     (void)state;
     rig_init_four(&r);
     for (int i = 0; i < 3; i++)
-        ids[i] = start_one(&r, rig_spec("a", 1, 1));
+        ids[i] = rig_start_one(&r, rig_spec("a", 1, 1));
     assert_int_equal(rig_event(&r, lost), 0);
     for (int i = 1; i < 3; i++)
         assert_true(rig_run(&r, ids[i - 1])->order < rig_run(&r, ids[i])->order);
@@ -115,10 +88,10 @@ static void jobs_that_yield_together_keep_their_order(void **state)
 
         rig_node(&r, name, 1);
     }
-    set_scaler_none(&r);
+    rig_set_scaler_none(&r);
     spec.level = JOB_RESTARTABLE;
-    a = start_one(&r, spec);
-    b = start_one(&r, spec);
+    a = rig_start_one(&r, spec);
+    b = rig_start_one(&r, spec);
     for (size_t i = 0; i < ARRAY_SIZE(lost_nodes); i++) {
         (void)snprintf(lost.node.name, sizeof lost.node.name, "%s", lost_nodes[i]);
         assert_int_equal(rig_event(&r, lost), 0);
@@ -175,8 +148,8 @@ static void r12_every_release_asks_for_a_plan(void **state)
     (void)state;
     rig_init_four(&r);
     rig_node(&r, "n2", 1);
-    a = start_one(&r, rig_spec("a", 1, 4));
-    b = start_one(&r, rig_spec("b", 1, 1));
+    a = rig_start_one(&r, rig_spec("a", 1, 4));
+    b = rig_start_one(&r, rig_spec("b", 1, 1));
     c = rig_submit(&r, rig_spec("c", 2, 2));
     rig_plan(&r);
     assert_false(wants_plan(&r));
@@ -221,7 +194,7 @@ static void r08_a_growth_by_two_is_one_generation(void **state)
     rig_init_four(&r);
     spec.sizes.max = 2;
     spec.level = JOB_RESTARTABLE;
-    a = start_one(&r, spec);
+    a = rig_start_one(&r, spec);
     spec.sizes.max = 4;
     update.job = (uint32_t)a;
     assert_int_equal(rig_event(&r, update), 0);
@@ -256,7 +229,7 @@ static void r07_counters_never_fall_over_planned_changes(void **state)
     (void)state;
     rig_init_four(&r);
     spec.level = JOB_ELASTIC;
-    a = start_one(&r, spec);
+    a = rig_start_one(&r, spec);
     for (int32_t max = 3; max >= 1; max--) {
         const struct job_run *run = rig_run(&r, a);
         int64_t before;
@@ -284,6 +257,84 @@ static void r07_counters_never_fall_over_planned_changes(void **state)
         rig_start_all(&r);
     }
     assert_true(rig_run(&r, a)->generation > 1);
+    rig_release(&r);
+}
+
+static void a_rigid_job_that_lost_a_node_is_moved_as_a_whole(void **state)
+{
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init(&r);
+    rig_node(&r, "n1", 1);
+    rig_node(&r, "n2", 1);
+    rig_node(&r, "n3", 1);
+    a = rig_start_one(&r, rig_spec("a", 2, 2));
+    rig_lose(&r, "n1");
+    assert_true(rig_run(&r, a)->is_broken);
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, a)->state, JOB_RESIZING);
+    assert_int_equal(rig_run(&r, a)->phase, JOB_PHASE_EXIT);
+    assert_int_equal(rig_run(&r, a)->next.size, 2);
+    rig_release(&r);
+}
+
+static void a_job_grows_to_at_most_twice_what_was_measured(void **state)
+{
+    struct perf_model model = {.source = MODEL_MEASURED,
+                               .largest_size = 1,
+                               .n_proc = 2,
+                               .proc = {{1, 12000000}, {64, 138000000}}};
+    struct event measured = {.kind = EVENT_MODEL, .model = &model};
+    struct job_spec spec = rig_spec("a", 1, 8);
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init(&r);
+    rig_node(&r, "n1", 8);
+    rig_set_scaler_none(&r);
+    spec.level = JOB_ELASTIC;
+    spec.batch_min = 64;
+    spec.batch_max = 512;
+    spec.gpu_batch = 64;
+    a = rig_start_one(&r, spec);
+    assert_int_equal(rig_run(&r, a)->plan.size, 1); /* unmeasured: its smallest */
+    measured.job = (uint32_t)a;
+    for (int32_t size = 2; size <= 8; size *= 2) {
+        assert_int_equal(rig_event(&r, measured), 0);
+        rig_plan(&r);
+        assert_int_equal(rig_run(&r, a)->next.size, size);
+        rig_report(&r, EVENT_EXIT, a, "n1", JOB_CAUSE_STOPPED);
+        rig_start_all(&r);
+        model.largest_size = size;
+    }
+    rig_release(&r);
+}
+
+/* b waits for devices that a gives back, and c does not take the free one meanwhile: so b
+ * starts as soon as it can. */
+static void what_is_free_is_set_aside_for_who_goes_first(void **state)
+{
+    struct event cancel = {.kind = EVENT_CANCEL};
+    struct rig r;
+    int a, b, c;
+
+    (void)state;
+    rig_init_four(&r);
+    a = rig_start_one(&r, rig_spec("a", 3, 3));
+    cancel.job = (uint32_t)a;
+    assert_int_equal(rig_event(&r, cancel), 0);
+    b = rig_submit(&r, rig_spec("b", 2, 2));
+    c = rig_submit(&r, rig_spec("c", 1, 1));
+    rig_plan(&r);
+    assert_non_null(strstr(rig_run(&r, b)->reason, "waits for 1 gpu that others"));
+    assert_int_equal(rig_run(&r, c)->state, JOB_QUEUED);
+    rig_report(&r, EVENT_EXIT, a, "n1", JOB_CAUSE_STOPPED);
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, b)->state, JOB_STARTING);
+    assert_int_equal(rig_run(&r, c)->state, JOB_STARTING);
     rig_release(&r);
 }
 
@@ -330,6 +381,9 @@ int main(void)
         cmocka_unit_test(r12_every_release_asks_for_a_plan),
         cmocka_unit_test(r08_a_growth_by_two_is_one_generation),
         cmocka_unit_test(r07_counters_never_fall_over_planned_changes),
+        cmocka_unit_test(a_rigid_job_that_lost_a_node_is_moved_as_a_whole),
+        cmocka_unit_test(a_job_grows_to_at_most_twice_what_was_measured),
+        cmocka_unit_test(what_is_free_is_set_aside_for_who_goes_first),
         cmocka_unit_test(voda_1_every_job_is_planned_with_its_own_data),
     };
 
