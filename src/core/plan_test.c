@@ -313,6 +313,35 @@ static void a_job_grows_to_at_most_twice_what_was_measured(void **state)
     rig_release(&r);
 }
 
+static void a_start_goes_before_a_growth(void **state)
+{
+    struct event update = {.kind = EVENT_UPDATE};
+    struct event cancel = {.kind = EVENT_CANCEL};
+    struct job_spec spec = rig_spec("a", 1, 1);
+    struct rig r;
+    int a, b, c;
+
+    (void)state;
+    rig_init_four(&r);
+    spec.level = JOB_RESTARTABLE;
+    a = rig_start_one(&r, spec);
+    b = rig_start_one(&r, rig_spec("b", 2, 2));
+    cancel.job = (uint32_t)b;
+    assert_int_equal(rig_event(&r, cancel), 0);
+    spec.sizes.max = 2;
+    update.spec = &spec;
+    update.job = (uint32_t)a;
+    assert_int_equal(rig_event(&r, update), 0);
+    c = rig_submit(&r, rig_spec("c", 1, 1));
+    rig_plan(&r); /* one device is free, two are on their way */
+    assert_int_equal(rig_run(&r, c)->state, JOB_STARTING);
+    assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
+    rig_report(&r, EVENT_EXIT, b, "n1", JOB_CAUSE_STOPPED);
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, a)->state, JOB_RESIZING);
+    rig_release(&r);
+}
+
 /* b waits for devices that a gives back, and c does not take the free one meanwhile: so b
  * starts as soon as it can. */
 static void what_is_free_is_set_aside_for_who_goes_first(void **state)
@@ -383,6 +412,7 @@ int main(void)
         cmocka_unit_test(r07_counters_never_fall_over_planned_changes),
         cmocka_unit_test(a_rigid_job_that_lost_a_node_is_moved_as_a_whole),
         cmocka_unit_test(a_job_grows_to_at_most_twice_what_was_measured),
+        cmocka_unit_test(a_start_goes_before_a_growth),
         cmocka_unit_test(what_is_free_is_set_aside_for_who_goes_first),
         cmocka_unit_test(voda_1_every_job_is_planned_with_its_own_data),
     };
