@@ -6,34 +6,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-static void set_scaler_none(struct rig *r)
-{
-    struct event event = {.kind = EVENT_CONFIG, .config = *core_config(r->core)};
-
-    event.config.scaler = CONFIG_SCALER_NONE;
-    assert_int_equal(rig_event(r, event), 0);
-}
-
-/* A cluster of one node n1 with four devices. */
-static void rig_init_four(struct rig *r)
-{
-    rig_init(r);
-    rig_node(r, "n1", 4);
-    set_scaler_none(r);
-}
-
-static int start_one(struct rig *r, struct job_spec spec)
-{
-    int id = rig_submit(r, spec);
-
-    assert_true(id > 0);
-    rig_plan(r);
-    assert_int_equal(rig_run(r, id)->state, JOB_STARTING);
-    assert_int_equal(rig_report(r, EVENT_STARTED, id, "", JOB_CAUSE_NONE), 0);
-    assert_int_equal(rig_run(r, id)->state, JOB_RUNNING);
-    return id;
-}
-
 static void a_job_goes_from_submit_to_done(void **state)
 {
     struct rig r;
@@ -74,7 +46,7 @@ static void a_refused_submit_leaves_no_trace(void **state)
     rig_release(&r);
 }
 
-static void a_cluster_without_devices_lets_jobs_wait(void **state)
+static void r17_a_cluster_without_devices_lets_jobs_wait(void **state)
 {
     struct rig r;
     int id;
@@ -99,7 +71,7 @@ static void r11_devices_change_hands_only_after_a_confirmed_exit(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("a", 1, 4));
+    a = rig_start_one(&r, rig_spec("a", 1, 4));
     assert_int_equal(rig_held(&r, a), 4);
     b = rig_submit(&r, rig_spec("b", 1, 4));
     rig_plan(&r);
@@ -131,7 +103,7 @@ static void an_outdated_or_repeated_report_changes_nothing(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("a", 1, 4));
+    a = rig_start_one(&r, rig_spec("a", 1, 4));
     rig_submit(&r, rig_spec("b", 1, 4));
     rig_plan(&r);
     rig_report(&r, EVENT_EXIT, a, "n1", JOB_CAUSE_STOPPED);
@@ -219,7 +191,7 @@ static void r13_a_job_that_ends_during_a_resize_is_done_once(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("a", 1, 4));
+    a = rig_start_one(&r, rig_spec("a", 1, 4));
     b = rig_submit(&r, rig_spec("b", 1, 4));
     rig_plan(&r);
     assert_int_equal(rig_run(&r, a)->phase, JOB_PHASE_EXIT);
@@ -242,7 +214,7 @@ static void a_lost_node_forces_the_survivors_to_a_smaller_size(void **state)
     rig_init(&r);
     rig_node(&r, "n1", 2);
     rig_node(&r, "n2", 2);
-    a = start_one(&r, rig_spec("a", 1, 4));
+    a = rig_start_one(&r, rig_spec("a", 1, 4));
     assert_int_equal(rig_event(&r, lost), 0);
     assert_true(rig_run(&r, a)->is_broken);
     assert_int_equal(rig_held(&r, a), 2);
@@ -277,7 +249,7 @@ static void retries_are_spent_with_growing_pauses(void **state)
     (void)state;
     rig_init_four(&r);
     spec.retries = 2;
-    a = start_one(&r, spec);
+    a = rig_start_one(&r, spec);
     for (int i = 0; i < 2; i++) {
         rig_report(&r, EVENT_EXIT, a, "n1", JOB_CAUSE_USER_ERROR);
         assert_int_equal(rig_run(&r, a)->state, JOB_QUEUED);
@@ -302,7 +274,7 @@ static void a_job_whose_shim_dies_at_once_does_not_spin(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("killer", 1, 1));
+    a = rig_start_one(&r, rig_spec("killer", 1, 1));
     rig_report(&r, EVENT_EXIT, a, "n1", JOB_CAUSE_LOST);
     assert_int_equal(rig_run(&r, a)->state, JOB_QUEUED);
     rig_plan(&r);
@@ -361,8 +333,8 @@ static void r09_jobs_are_adopted_or_given_up_after_a_restart_of_the_daemon(void 
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("a", 2, 2));
-    b = start_one(&r, rig_spec("b", 1, 1));
+    a = rig_start_one(&r, rig_spec("a", 2, 2));
+    b = rig_start_one(&r, rig_spec("b", 1, 1));
     assert_int_equal(rig_event(&r, (struct event){.kind = EVENT_DAEMON_START}), 0);
     assert_true(rig_run(&r, a)->is_unconfirmed);
     rig_report(&r, EVENT_ADOPTED, a, "", JOB_CAUSE_NONE);
@@ -405,7 +377,7 @@ static void r08_an_update_below_the_minimum_is_refused_at_once(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, spec);
+    a = rig_start_one(&r, spec);
     spec.sizes = (struct size_set){.min = 0, .max = 4};
     assert_int_equal(
         rig_event(
@@ -482,7 +454,7 @@ static void a_family_hands_its_measurements_to_the_next_job(void **state)
 
     (void)state;
     rig_init_four(&r);
-    a = start_one(&r, rig_spec("cnn-1", 1, 4));
+    a = rig_start_one(&r, rig_spec("cnn-1", 1, 4));
     event.job = (uint32_t)a;
     assert_int_equal(rig_event(&r, event), 0);
     b = rig_submit(&r, rig_spec("cnn-2", 1, 4));
@@ -562,131 +534,6 @@ static void assert_snapshot_rebuilds(const struct core *core)
     changes_release(&first);
     changes_release(&second);
     core_free(copy);
-}
-
-static void rig_typed_node(struct rig *r, const char *name, const char *type,
-                           int32_t devices)
-{
-    struct event event = {.kind = EVENT_NODE_UP, .node = {.devices = devices}};
-
-    (void)snprintf(event.node.name, sizeof event.node.name, "%s", name);
-    (void)snprintf(event.node.device_type, sizeof event.node.device_type, "%s", type);
-    assert_int_equal(rig_event(r, event), 0);
-}
-
-static void a_job_of_any_type_goes_where_it_fits(void **state)
-{
-    struct rig r;
-    int big, small, wide;
-
-    (void)state;
-    rig_init(&r);
-    rig_typed_node(&r, "n1", "a100", 4);
-    rig_typed_node(&r, "n2", "v100", 2);
-    set_scaler_none(&r);
-    assert_int_equal(rig_submit(&r, rig_spec("wide", 5, 6)), E_INFEASIBLE);
-    assert_non_null(strstr(r.err.text, "4 of one type"));
-    big = start_one(&r, rig_spec("big", 3, 3));
-    small = start_one(&r, rig_spec("small", 1, 1)); /* most is left of the v100 */
-    wide = rig_submit(&r, rig_spec("wide", 4, 4));
-    rig_plan(&r);
-    /* One a100 is free and one v100; still it waits for the type that could hold it. */
-    assert_non_null(strstr(rig_run(&r, wide)->reason, "can be freed"));
-    assert_int_equal(core_cluster(r.core)->devices[4].job, small);
-    rig_report(&r, EVENT_EXIT, big, "n1", JOB_CAUSE_DONE);
-    rig_plan(&r);
-    assert_int_equal(rig_run(&r, wide)->state, JOB_STARTING);
-    rig_release(&r);
-}
-
-static void jobs_that_return_together_keep_their_order(void **state)
-{
-    struct event lost = {.kind = EVENT_NODE_LOST, .node = {.name = "n1"}};
-    struct rig r;
-    int ids[3];
-
-    (void)state;
-    rig_init_four(&r);
-    for (int i = 0; i < 3; i++)
-        ids[i] = start_one(&r, rig_spec("a", 1, 1));
-    assert_int_equal(rig_event(&r, lost), 0);
-    for (int i = 1; i < 3; i++)
-        assert_true(rig_run(&r, ids[i - 1])->order < rig_run(&r, ids[i])->order);
-    rig_node(&r, "n1", 4);
-    rig_plan(&r);
-    rig_start_all(&r);
-    assert_int_equal(rig_event(&r, (struct event){.kind = EVENT_DAEMON_START}), 0);
-    r.now_us += 60 * USEC_PER_SEC;
-    assert_int_equal(rig_event(&r, (struct event){.kind = EVENT_WAKE}), 0);
-    for (int i = 1; i < 3; i++) {
-        assert_int_equal(rig_run(&r, ids[i])->state, JOB_QUEUED);
-        assert_true(rig_run(&r, ids[i - 1])->order < rig_run(&r, ids[i])->order);
-    }
-    rig_release(&r);
-}
-
-static void jobs_that_yield_together_keep_their_order(void **state)
-{
-    static const char *const lost_nodes[] = {"n1", "n2", "n4", "n5"};
-    struct job_spec spec = rig_spec("three", 3, 3);
-    struct event lost = {.kind = EVENT_NODE_LOST};
-    struct rig r;
-    int a, b;
-
-    (void)state;
-    rig_init(&r);
-    for (int i = 1; i <= 6; i++) {
-        char name[4] = {'n', (char)('0' + i)};
-
-        rig_node(&r, name, 1);
-    }
-    set_scaler_none(&r);
-    spec.level = JOB_RESTARTABLE;
-    a = start_one(&r, spec);
-    b = start_one(&r, spec);
-    for (size_t i = 0; i < ARRAY_SIZE(lost_nodes); i++) {
-        (void)snprintf(lost.node.name, sizeof lost.node.name, "%s", lost_nodes[i]);
-        assert_int_equal(rig_event(&r, lost), 0);
-    }
-    rig_plan(&r); /* two devices are left, one each */
-    assert_int_equal(rig_run(&r, a)->goal, JOB_QUEUED);
-    assert_int_equal(rig_run(&r, b)->goal, JOB_QUEUED);
-    assert_true(rig_run(&r, a)->order < rig_run(&r, b)->order);
-    rig_release(&r);
-}
-
-static void plans_come_at_multiples_of_the_interval_only(void **state)
-{
-    struct event event = {.kind = EVENT_CONFIG};
-    usec_t when;
-    struct rig r;
-
-    (void)state;
-    rig_init_four(&r);
-    event.config = *core_config(r.core);
-    event.config.interval_us = 600 * USEC_PER_SEC;
-    assert_int_equal(rig_event(&r, event), 0);
-    assert_true(core_needs_plan(r.core, &when));
-    assert_int_equal(when, 600 * USEC_PER_SEC);
-    r.now_us = when;
-    rig_plan(&r);
-    assert_false(core_needs_plan(r.core, &when));
-    rig_submit(&r, rig_spec("a", 1, 1)); /* in the moment of the plan, but after it */
-    assert_true(core_needs_plan(r.core, &when));
-    assert_int_equal(when, 1200 * USEC_PER_SEC);
-    r.now_us = when;
-    rig_plan(&r);
-    rig_start_all(&r);
-    rig_plan(&r);
-    r.now_us = 3100 * USEC_PER_SEC; /* long after */
-    rig_submit(&r, rig_spec("b", 1, 1));
-    assert_true(core_needs_plan(r.core, &when));
-    assert_int_equal(when, 3600 * USEC_PER_SEC);
-    r.now_us = 3600 * USEC_PER_SEC + 5; /* late, and not put off by the next input */
-    rig_submit(&r, rig_spec("c", 1, 1));
-    assert_true(core_needs_plan(r.core, &when));
-    assert_int_equal(when, r.now_us);
-    rig_release(&r);
 }
 
 /* Anything may happen. */
@@ -806,7 +653,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_goes_from_submit_to_done),
         cmocka_unit_test(a_refused_submit_leaves_no_trace),
-        cmocka_unit_test(a_cluster_without_devices_lets_jobs_wait),
+        cmocka_unit_test(r17_a_cluster_without_devices_lets_jobs_wait),
         cmocka_unit_test(r11_devices_change_hands_only_after_a_confirmed_exit),
         cmocka_unit_test(an_outdated_or_repeated_report_changes_nothing),
         cmocka_unit_test(r16_a_failed_save_keeps_the_devices),
@@ -821,10 +668,6 @@ int main(void)
         cmocka_unit_test(an_update_that_forbids_the_batch_forces_a_move),
         cmocka_unit_test(an_update_that_forbids_the_micro_batch_forces_a_move),
         cmocka_unit_test(a_family_hands_its_measurements_to_the_next_job),
-        cmocka_unit_test(a_job_of_any_type_goes_where_it_fits),
-        cmocka_unit_test(jobs_that_return_together_keep_their_order),
-        cmocka_unit_test(jobs_that_yield_together_keep_their_order),
-        cmocka_unit_test(plans_come_at_multiples_of_the_interval_only),
         cmocka_unit_test(core_apply_refuses_what_contradicts_the_state),
         cmocka_unit_test(whatever_happens_the_invariants_hold_and_all_jobs_end),
     };

@@ -315,40 +315,179 @@ static void explain_is_honest_about_jobs_that_no_plan_concerns(void **state)
     rig_release(&r);
 }
 
+/* A view of moves made by hand, an hour after the start and with an event a minute. */
+struct moves {
+    struct job job;
+    struct config config;
+    struct globals globals;
+    struct plan_item items[4];
+    struct plan_item *list[4];
+    struct scaler_view view;
+};
+
+static void moves_init(struct moves *m)
+{
+    *m = (struct moves){.job = {.model = {.source = MODEL_STATED}},
+                        .globals = {.arrivals = 40, .departures = 20}};
+    config_defaults(&m->config);
+    m->view = (struct scaler_view){.config = &m->config,
+                                   .globals = &m->globals,
+                                   .now_us = USEC_PER_HOUR,
+                                   .items = m->list,
+                                   .moves = m->list};
+}
+
+static struct plan_item *moves_add(struct moves *m, enum plan_act act, int32_t from,
+                                   int32_t to, int64_t before, int64_t after)
+{
+    struct plan_item *item = &m->items[m->view.n_items];
+
+    *item = (struct plan_item){.job = &m->job,
+                               .act = act,
+                               .now = {.size = from, .value = before * 1000000},
+                               .target = {.size = to, .value = after * 1000000}};
+    m->list[m->view.n_items++] = item;
+    m->view.n_moves++;
+    return item;
+}
+
 /* A batch that gains nothing is not changed, though other jobs move at the same time. */
 static void scaler_judges_a_change_of_the_batch_by_itself(void **state)
 {
-    struct job_run run = {.moved_us = 0};
-    struct job_spec spec = {.samples_total = 0};
-    struct job job = {.spec = spec, .run = run, .model = {.source = MODEL_STATED}};
-    struct config config;
-    struct globals globals = {0};
-    struct plan_item items[3] = {
-        {.now = {.size = 2, .value = 2000000}, .target = {.size = 1, .value = 1900000}},
-        {.now = {.size = 1, .value = 1000000}, .target = {.size = 2, .value = 3000000}},
-        {.now = {.size = 2, .global_batch = 64, .value = 1000000},
-         .target = {.size = 2, .global_batch = 128, .value = 1000000}},
-    };
-    struct plan_item *list[3];
-    struct scaler_view view = {.config = &config,
-                               .globals = &globals,
-                               .now_us = USEC_PER_HOUR,
-                               .items = list,
-                               .n_items = 3,
-                               .moves = list,
-                               .n_moves = 3};
+    struct moves m;
+    struct plan_item *batch;
 
     (void)state;
-    config_defaults(&config);
-    for (int i = 0; i < 3; i++) {
-        items[i].job = &job;
-        items[i].act = PLAN_RESIZE;
-        list[i] = &items[i];
-    }
-    assert_int_equal(scaler_review(&view), 1);
-    assert_false(items[0].is_held_back);
-    assert_false(items[1].is_held_back);
-    assert_true(items[2].is_held_back);
+    moves_init(&m);
+    moves_add(&m, PLAN_RESIZE, 2, 1, 3, 2);
+    moves_add(&m, PLAN_RESIZE, 1, 2, 1, 3);
+    batch = moves_add(&m, PLAN_RESIZE, 2, 2, 1, 1);
+    assert_int_equal(scaler_review(&m.view), 1);
+    assert_true(batch->is_held_back);
+}
+
+static void scaler_holds_back_a_group_that_loses_more_than_it_gains(void **state)
+{
+    struct plan_item *shrink, *growth;
+    struct moves m;
+
+    (void)state;
+    moves_init(&m); /* 60 s of +1 against a stall of 5 s for (10 + 2) */
+    shrink = moves_add(&m, PLAN_RESIZE, 2, 1, 10, 9);
+    growth = moves_add(&m, PLAN_RESIZE, 1, 2, 2, 4);
+    assert_int_equal(scaler_review(&m.view), 1);
+    assert_true(shrink->is_held_back);
+    assert_false(growth->is_held_back);
+    moves_init(&m);
+    shrink = moves_add(&m, PLAN_RESIZE, 2, 1, 9, 8);
+    moves_add(&m, PLAN_RESIZE, 1, 2, 2, 4);
+    assert_int_equal(scaler_review(&m.view), 0);
+    assert_int_equal((int)(scaler_gain(&m.view) + 0.5), 60 - 55);
+}
+
+/* While a job stands still it loses the speed that it has, not the one it will have. */
+static void scaler_counts_a_stall_at_the_old_speed(void **state)
+{
+    struct moves m;
+
+    (void)state;
+    moves_init(&m);
+    m.config.stall_guess_us = 100 * USEC_PER_SEC;
+    moves_add(&m, PLAN_RESIZE, 1, 2, 1, 3); /* 60 * 2 against 100 * 1 */
+    assert_int_equal(scaler_review(&m.view), 0);
+    m.config.stall_guess_us = 121 * USEC_PER_SEC;
+    assert_int_equal(scaler_review(&m.view), 1);
+}
+
+/* What is on its way back serves the newcomer; a shrink beside it must pay for itself. */
+static void scaler_calls_nothing_an_admission_that_is_not_needed_for_one(void **state)
+{
+    struct plan_item *shrink;
+    struct moves m;
+
+    (void)state;
+    moves_init(&m);
+    shrink = moves_add(&m, PLAN_RESIZE, 2, 1, 2, 1);
+    moves_add(&m, PLAN_START, 0, 2, 0, 2);
+    m.view.releasing = 1;
+    m.view.free = 1;
+    assert_int_equal(scaler_review(&m.view), 1);
+    assert_false(shrink->is_for_admission);
+    assert_true(shrink->is_held_back);
+    moves_init(&m);
+    shrink = moves_add(&m, PLAN_RESIZE, 2, 1, 2, 1);
+    moves_add(&m, PLAN_START, 0, 2, 0, 2);
+    m.view.free = 1;
+    assert_int_equal(scaler_review(&m.view), 0);
+    assert_true(shrink->is_for_admission);
+}
+
+static void scaler_lets_a_trial_end_both_ways(void **state)
+{
+    struct plan_item *shrink;
+    struct moves m;
+
+    (void)state;
+    moves_init(&m);
+    shrink = moves_add(&m, PLAN_RESIZE, 2, 1, 2, 1);
+    moves_add(&m, PLAN_RESIZE, 1, 2, 1, 3);
+    assert_int_equal(scaler_try_without_shrinks(&m.view), 1);
+    assert_true(shrink->is_held_back);
+    scaler_end_trial(&m.view, false);
+    assert_false(shrink->is_held_back);
+    shrink->act = PLAN_RESIZE;
+    assert_int_equal(scaler_try_without_shrinks(&m.view), 1);
+    scaler_end_trial(&m.view, true);
+    assert_true(shrink->is_held_back);
+}
+
+static void scaler_spares_a_victim_that_ends_by_itself(void **state)
+{
+    struct rig r;
+    int a, b;
+
+    (void)state;
+    rig_init_payback(&r);
+    a = submit(&r, elastic("a", 464 * 4 * 4)); /* four seconds on four gpus */
+    rig_plan(&r);
+    rig_start_all(&r);
+    r.now_us += 2 * USEC_PER_MIN;
+    b = submit(&r, elastic("b", 100000000));
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
+    assert_explains(&r, b, "a: held back: ends by itself soon", true);
+    wake_and_plan(&r); /* it did not end: b has waited long enough */
+    assert_int_equal(rig_run(&r, a)->state, JOB_RESIZING);
+    rig_release(&r);
+}
+
+/* A job that goes on with a batch worse than the best gains by a change of it alone. */
+static void scaler_moves_a_job_to_a_better_batch_of_its_size(void **state)
+{
+    struct event event = {.kind = EVENT_CONFIG};
+    struct job_spec spec = elastic("a", 100000000);
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_payback(&r);
+    event.config = *core_config(r.core);
+    (void)snprintf(event.config.policy, sizeof event.config.policy, "fixed-min");
+    assert_int_equal(rig_event(&r, event), 0);
+    spec.sizes.min = spec.sizes.max = 4;
+    a = submit(&r, spec);
+    rig_plan(&r);
+    rig_start_all(&r);
+    assert_int_equal(rig_run(&r, a)->plan.global_batch, 64);
+    r.now_us += USEC_PER_HOUR;
+    (void)snprintf(event.config.policy, sizeof event.config.policy, "joint");
+    assert_int_equal(rig_event(&r, event), 0);
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, a)->state, JOB_RESIZING);
+    assert_int_equal(rig_run(&r, a)->next.size, 4);
+    assert_int_equal(rig_run(&r, a)->next.global_batch, 256);
+    assert_string_equal(rig_run(&r, a)->reason, "a better batch for its size");
+    rig_release(&r);
 }
 
 int main(void)
@@ -365,6 +504,12 @@ int main(void)
         cmocka_unit_test(explain_names_the_job_that_is_spared_and_for_how_long),
         cmocka_unit_test(explain_is_honest_about_jobs_that_no_plan_concerns),
         cmocka_unit_test(scaler_judges_a_change_of_the_batch_by_itself),
+        cmocka_unit_test(scaler_holds_back_a_group_that_loses_more_than_it_gains),
+        cmocka_unit_test(scaler_counts_a_stall_at_the_old_speed),
+        cmocka_unit_test(scaler_calls_nothing_an_admission_that_is_not_needed_for_one),
+        cmocka_unit_test(scaler_lets_a_trial_end_both_ways),
+        cmocka_unit_test(scaler_spares_a_victim_that_ends_by_itself),
+        cmocka_unit_test(scaler_moves_a_job_to_a_better_batch_of_its_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,4 +131,42 @@ static inline enum duty_kind rig_duty(const struct rig *r, int id)
     return job_duty(core_find_job(r->core, (uint32_t)id)).kind;
 }
 
+/* Targets are carried out as they are. */
+static inline void rig_set_scaler_none(struct rig *r)
+{
+    struct event event = {.kind = EVENT_CONFIG, .config = *core_config(r->core)};
+
+    event.config.scaler = CONFIG_SCALER_NONE;
+    assert_int_equal(rig_event(r, event), 0);
+}
+
+/* A cluster of one node n1 with four devices, without a scaler. */
+static inline void rig_init_four(struct rig *r)
+{
+    rig_init(r);
+    rig_node(r, "n1", 4);
+    rig_set_scaler_none(r);
+}
+
+/* Submits, plans and starts; returns the id. */
+static inline int rig_start_one(struct rig *r, struct job_spec spec)
+{
+    int id = rig_submit(r, spec);
+
+    assert_true(id > 0);
+    rig_plan(r);
+    assert_int_equal(rig_run(r, id)->state, JOB_STARTING);
+    assert_int_equal(rig_report(r, EVENT_STARTED, id, "", JOB_CAUSE_NONE), 0);
+    assert_int_equal(rig_run(r, id)->state, JOB_RUNNING);
+    return id;
+}
+
+static inline void rig_lose(struct rig *r, const char *name)
+{
+    struct event event = {.kind = EVENT_NODE_LOST};
+
+    (void)snprintf(event.node.name, sizeof event.node.name, "%s", name);
+    assert_int_equal(rig_event(r, event), 0);
+}
+
 #endif

@@ -329,7 +329,7 @@ static void the_worst_value_is_not_infeasible(void **state)
 
 /* A size that is not in the row has no value, not the value 0 (row 3): with values below
  * 0 all around, a gap taken for 0 would look best. */
-static void a_size_that_is_missing_is_never_given(void **state)
+static void r17_a_size_that_is_missing_is_never_given(void **state)
 {
     const struct alloc_option options[] = {{1, -30}, {4, -10}};
     const struct alloc_row row = {.options = options, .n_options = 2};
@@ -558,7 +558,7 @@ int main(void)
         cmocka_unit_test(nobody_and_nothing_are_ordinary),
         cmocka_unit_test(sizes_above_the_cluster_are_passed_over),
         cmocka_unit_test(the_worst_value_is_not_infeasible),
-        cmocka_unit_test(a_size_that_is_missing_is_never_given),
+        cmocka_unit_test(r17_a_size_that_is_missing_is_never_given),
         cmocka_unit_test(a_least_size_holds_against_any_gain),
         cmocka_unit_test(jobs_keep_what_they_hold_where_value_does_not_mind),
         cmocka_unit_test(used_scratch_gives_the_answer_of_fresh_scratch),

@@ -84,7 +84,7 @@ static void assert_refused(int32_t size, int32_t batch, int32_t micro, int32_t p
     assert_true(strlen(err.text) > 0);
 }
 
-static void split_check_refuses_a_world_of_size_zero(void **state)
+static void r15_split_check_refuses_a_world_of_size_zero(void **state)
 {
     (void)state;
     assert_refused(0, 64, 64, 1, "gpus");
@@ -101,7 +101,7 @@ static void split_check_refuses_numbers_that_are_not_set(void **state)
     assert_refused(2, 64, 32, 0, "accumulation");
 }
 
-static void split_check_takes_a_batch_that_is_not_divisible(void **state)
+static void r15_split_check_takes_a_batch_that_is_not_divisible(void **state)
 {
     (void)state;
     assert_int_equal(split_check(3, 256, 86, 1, NULL), 0);
@@ -110,8 +110,7 @@ static void split_check_takes_a_batch_that_is_not_divisible(void **state)
     assert_int_equal(split_check(4, 2, 1, 1, NULL), 0);
 }
 
-static void
-split_check_notices_a_smaller_micro_batch_with_the_old_accumulation(void **state)
+static void r15_a_smaller_micro_batch_with_the_old_accumulation_is_noticed(void **state)
 {
     struct err err = {0};
 
@@ -145,11 +144,10 @@ int main(void)
         cmocka_unit_test(split_gives_the_first_ranks_one_more),
         cmocka_unit_test(split_leaves_ranks_empty_when_samples_run_out),
         cmocka_unit_test(split_loses_and_doubles_nothing),
-        cmocka_unit_test(split_check_refuses_a_world_of_size_zero),
+        cmocka_unit_test(r15_split_check_refuses_a_world_of_size_zero),
         cmocka_unit_test(split_check_refuses_numbers_that_are_not_set),
-        cmocka_unit_test(split_check_takes_a_batch_that_is_not_divisible),
-        cmocka_unit_test(
-            split_check_notices_a_smaller_micro_batch_with_the_old_accumulation),
+        cmocka_unit_test(r15_split_check_takes_a_batch_that_is_not_divisible),
+        cmocka_unit_test(r15_a_smaller_micro_batch_with_the_old_accumulation_is_noticed),
         cmocka_unit_test(split_check_agrees_with_the_passes_it_promises),
     };
 

@@ -396,7 +396,7 @@ static void joint_survives_pinned_jobs_beyond_the_capacity(void **state)
     assert_int_equal(w.targets[2].verdict, POLICY_WAIT);
 }
 
-static void policies_take_a_cluster_without_devices(void **state)
+static void r17_policies_take_a_cluster_without_devices(void **state)
 {
     struct world w;
 
@@ -417,7 +417,7 @@ static void policies_take_a_cluster_without_devices(void **state)
     }
 }
 
-static void joint_serves_jobs_with_gaps_and_minima_above_one(void **state)
+static void r17_joint_serves_jobs_with_gaps_and_minima_above_one(void **state)
 {
     struct world w;
 
@@ -717,7 +717,7 @@ static void world_add_blocked(struct world *with, const struct world *without,
 }
 
 /* R17: a job that cannot be served changes nothing for the others. */
-static void policies_plan_for_the_others_as_if_a_blocked_job_were_not_there(void **state)
+static void r17_policies_plan_as_if_a_blocked_job_were_not_there(void **state)
 {
     struct rng rng = rng_stream(SEED, "blocked");
     struct world with, without;
@@ -759,14 +759,14 @@ int main(void)
         cmocka_unit_test(joint_stops_nobody_for_a_job_that_has_to_go_anyway),
         cmocka_unit_test(joint_leaves_pinned_and_rigid_jobs_as_they_are),
         cmocka_unit_test(joint_survives_pinned_jobs_beyond_the_capacity),
-        cmocka_unit_test(policies_take_a_cluster_without_devices),
-        cmocka_unit_test(joint_serves_jobs_with_gaps_and_minima_above_one),
+        cmocka_unit_test(r17_policies_take_a_cluster_without_devices),
+        cmocka_unit_test(r17_joint_serves_jobs_with_gaps_and_minima_above_one),
         cmocka_unit_test(fifo_gives_the_largest_size_once_and_for_all),
         cmocka_unit_test(policies_survive_failing_allocations),
         cmocka_unit_test(policies_keep_their_promises_on_random_views),
         cmocka_unit_test(joint_serves_running_jobs_by_age),
         cmocka_unit_test(joint_refuses_only_what_does_not_fit),
-        cmocka_unit_test(policies_plan_for_the_others_as_if_a_blocked_job_were_not_there),
+        cmocka_unit_test(r17_policies_plan_as_if_a_blocked_job_were_not_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

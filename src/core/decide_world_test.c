@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/decide.h"
+
+#include "support/rig.h"
+
+static int report(struct rig *r, int id, enum event_kind kind, const char *node,
+                  enum job_cause cause, int64_t samples)
+{
+    struct event event = {.kind = kind,
+                          .job = (uint32_t)id,
+                          .incarnation = rig_run(r, id)->incarnation,
+                          .cause = cause,
+                          .samples = samples};
+
+    (void)snprintf(event.node.name, sizeof event.node.name, "%s", node);
+    return rig_event(r, event);
+}
+
+static void rig_init_pairs(struct rig *r)
+{
+    rig_init(r);
+    rig_node(r, "n1", 2);
+    rig_node(r, "n2", 2);
+    rig_set_scaler_none(r);
+}
+
+/* Gives the job other sizes and plans. */
+static void resize(struct rig *r, int id, struct job_spec spec, int32_t size)
+{
+    struct event update = {.kind = EVENT_UPDATE, .job = (uint32_t)id, .spec = &spec};
+
+    spec.sizes.min = spec.sizes.max = size;
+    assert_int_equal(rig_event(r, update), 0);
+    rig_plan(r);
+    assert_int_equal(rig_run(r, id)->state, JOB_RESIZING);
+    assert_int_equal(rig_run(r, id)->next.size, size);
+}
+
+static struct job_spec pair_spec(enum job_level level)
+{
+    struct job_spec spec = rig_spec("a", 2, 2);
+
+    spec.level = level;
+    return spec;
+}
+
+static void a_resize_whose_next_devices_were_lost_goes_back_to_the_queue(void **state)
+{
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, pair_spec(JOB_RESTARTABLE));
+    resize(&r, a, pair_spec(JOB_RESTARTABLE), 3);
+    assert_int_equal(rig_run(&r, a)->phase, JOB_PHASE_EXIT);
+    rig_lose(&r, "n2"); /* one of the three */
+    assert_int_equal(rig_run(&r, a)->state, JOB_RESIZING);
+    report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_STOPPED, 10);
+    assert_int_equal(rig_run(&r, a)->state, JOB_QUEUED);
+    assert_non_null(strstr(rig_run(&r, a)->reason, "devices of its next size were lost"));
+    assert_int_equal(rig_held(&r, a), 0);
+    rig_release(&r);
+}
+
+static void a_save_is_called_off_when_a_device_of_the_next_size_is_lost(void **state)
+{
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, pair_spec(JOB_ELASTIC));
+    resize(&r, a, pair_spec(JOB_ELASTIC), 3);
+    assert_int_equal(rig_run(&r, a)->phase, JOB_PHASE_SAVE);
+    rig_lose(&r, "n2");
+    assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
+    assert_int_equal(rig_run(&r, a)->plan.size, 2);
+    assert_int_equal(rig_held(&r, a), 2);
+    assert_non_null(strstr(rig_run(&r, a)->reason, "called off: node n2 was lost"));
+    rig_release(&r);
+}
+
+static void an_exit_of_a_lost_node_that_comes_late_changes_nothing(void **state)
+{
+    struct job_spec spec = rig_spec("a", 1, 4);
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, spec);
+    assert_int_equal(rig_held(&r, a), 4);
+    rig_lose(&r, "n2");
+    assert_true(rig_run(&r, a)->is_broken);
+    report(&r, a, EVENT_EXIT, "n2", JOB_CAUSE_USER_ERROR, -1);
+    assert_int_equal(r.changes.n, 0);
+    assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
+    rig_release(&r);
+}
+
+static void a_crash_while_saving_is_a_crash_and_no_resize(void **state)
+{
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, pair_spec(JOB_ELASTIC));
+    resize(&r, a, pair_spec(JOB_ELASTIC), 1);
+    assert_int_equal(rig_run(&r, a)->phase, JOB_PHASE_SAVE);
+    report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_USER_ERROR, -1);
+    assert_null(rig_run(&r, a)); /* it has no retries */
+    a = rig_start_one(&r, pair_spec(JOB_ELASTIC));
+    resize(&r, a, pair_spec(JOB_ELASTIC), 1);
+    report(&r, a, EVENT_SAVED, "", JOB_CAUSE_NONE, 10);
+    report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_KILLED, -1); /* saved: nothing is lost */
+    assert_int_equal(rig_run(&r, a)->phase, JOB_PHASE_START);
+    rig_release(&r);
+}
+
+static void the_stall_is_the_mean_of_the_newest_and_those_before(void **state)
+{
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, pair_spec(JOB_RESTARTABLE));
+    for (int i = 0; i < 2; i++) {
+        resize(&r, a, pair_spec(JOB_RESTARTABLE), i == 0 ? 1 : 2);
+        r.now_us += (i == 0 ? 8 : 2) * USEC_PER_SEC;
+        report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_STOPPED, 0);
+        rig_start_all(&r);
+        assert_int_equal(rig_run(&r, a)->stall_us[JOB_STALL_RESTART],
+                         (i == 0 ? 8 : 5) * USEC_PER_SEC);
+    }
+    rig_release(&r);
+}
+
+static void a_job_that_ends_before_it_could_be_stopped_is_done(void **state)
+{
+    struct event pause = {.kind = EVENT_PAUSE};
+    struct rig r;
+    int a, b;
+
+    (void)state;
+    rig_init(&r);
+    rig_node(&r, "n1", 1);
+    rig_node(&r, "n2", 1);
+    a = rig_start_one(&r, pair_spec(JOB_RESTARTABLE));
+    pause.job = (uint32_t)a;
+    assert_int_equal(rig_event(&r, pause), 0);
+    report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_DONE, -1);
+    assert_int_equal(rig_run(&r, a)->goal, JOB_DONE);
+    assert_int_equal(rig_held(&r, a), 1); /* the other node has not ended yet */
+    report(&r, a, EVENT_EXIT, "n2", JOB_CAUSE_STOPPED, -1);
+    assert_null(rig_run(&r, a));
+    b = rig_start_one(&r, pair_spec(JOB_RESTARTABLE));
+    pause.job = (uint32_t)b;
+    assert_int_equal(rig_event(&r, pause), 0);
+    report(&r, b, EVENT_EXIT, "n1", JOB_CAUSE_STOPPED, -1);
+    report(&r, b, EVENT_EXIT, "n2", JOB_CAUSE_STOPPED, -1);
+    assert_int_equal(rig_run(&r, b)->state, JOB_PAUSED);
+    rig_release(&r);
+}
+
+static void a_pause_between_retries_ends_its_growth_at_the_sixth(void **state)
+{
+    struct job_spec spec = rig_spec("flaky", 1, 1);
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_four(&r);
+    spec.retries = 8;
+    a = rig_start_one(&r, spec);
+    for (int i = 0; i < 8; i++) {
+        report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_USER_ERROR, -1);
+        assert_int_equal(rig_run(&r, a)->retry_us,
+                         r.now_us + (10 << (i < 5 ? i : 5)) * USEC_PER_SEC);
+        r.now_us = core_next_wake(r.core);
+        assert_int_equal(rig_event(&r, (struct event){.kind = EVENT_WAKE}), 0);
+        rig_plan(&r);
+        rig_start_all(&r);
+    }
+    rig_release(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_resize_whose_next_devices_were_lost_goes_back_to_the_queue),
+        cmocka_unit_test(a_save_is_called_off_when_a_device_of_the_next_size_is_lost),
+        cmocka_unit_test(an_exit_of_a_lost_node_that_comes_late_changes_nothing),
+        cmocka_unit_test(a_crash_while_saving_is_a_crash_and_no_resize),
+        cmocka_unit_test(the_stall_is_the_mean_of_the_newest_and_those_before),
+        cmocka_unit_test(a_job_that_ends_before_it_could_be_stopped_is_done),
+        cmocka_unit_test(a_pause_between_retries_ends_its_growth_at_the_sixth),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
