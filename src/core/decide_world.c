@@ -22,10 +22,12 @@
 
 #define CONFIRM_SPAN_US (60 * USEC_PER_SEC) /* DESIGN 3 */
 #define RETRY_DELAY_US  (10 * USEC_PER_SEC) /* doubled with each retry, 5 times */
-#define YOUNG_SPAN_US   (60 * USEC_PER_SEC)
-#define SAVE_FAILED_REST_US                                                              \
-    (60 * USEC_PER_SEC) /* no other resize after a failed save                           \
-                         */
+/* An incarnation that is lost within this span of its start is not started again at once.
+ */
+#define YOUNG_SPAN_US (60 * USEC_PER_SEC)
+/* No other resize after one that was called off; doubled with each save that fails in a
+ * row, 6 times. */
+#define CALLED_OFF_REST_US (60 * USEC_PER_SEC)
 
 /* Devices of a job, by flag, on one node and on all others. */
 struct footing {
@@ -294,6 +296,7 @@ void decide_saved(struct draft *d, const struct event *event)
         return;
     if (event->samples > run.samples_done)
         run.samples_done = event->samples;
+    run.saves_failed = 0;
     job_set_phase(&run, JOB_PHASE_EXIT);
     draft_put_run(d, &run);
 }
@@ -301,7 +304,9 @@ void decide_saved(struct draft *d, const struct event *event)
 /* The resize is off; the job keeps what it has and is left alone for a while (R16). */
 static void call_off(struct draft *d, struct job_run *run, const char *why)
 {
-    run->retry_us = d->now_us + SAVE_FAILED_REST_US;
+    int32_t doublings = i32_min(i32_max(run->saves_failed - 1, 0), 6);
+
+    run->retry_us = d->now_us + (CALLED_OFF_REST_US << doublings);
     job_move(run, JOB_RUNNING, JOB_RUNNING, d->now_us, "resize called off: %s", why);
     draft_put_run(d, run);
     draft_update_holds(d, run->id, -1, HOLD_NOW, 0);
@@ -314,8 +319,10 @@ void decide_save_failed(struct draft *d, const struct event *event)
 
     if (!take_run(d, event, &run))
         return;
-    if (run.state == JOB_RESIZING && run.phase == JOB_PHASE_SAVE)
-        call_off(d, &run, event->text[0] ? event->text : "the save failed");
+    if (run.state != JOB_RESIZING || run.phase != JOB_PHASE_SAVE)
+        return;
+    run.saves_failed = i32_min(run.saves_failed + 1, INT16_MAX);
+    call_off(d, &run, event->text[0] ? event->text : "the save failed");
 }
 
 void decide_perf(struct draft *d, const struct event *event)

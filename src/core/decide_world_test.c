@@ -187,6 +187,31 @@ static void a_pause_between_retries_ends_its_growth_at_the_sixth(void **state)
     rig_release(&r);
 }
 
+/* A save that can never succeed must not hold the training up once a minute for ever. */
+static void r16_the_rest_after_failed_saves_grows_until_one_succeeds(void **state)
+{
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, pair_spec(JOB_ELASTIC));
+    resize(&r, a, pair_spec(JOB_ELASTIC), 1);
+    for (int i = 0; i < 9; i++) {
+        report(&r, a, EVENT_SAVE_FAILED, "", JOB_CAUSE_NONE, -1);
+        assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
+        assert_int_equal(rig_run(&r, a)->retry_us - r.now_us,
+                         (60 << (i < 6 ? i : 6)) * USEC_PER_SEC);
+        r.now_us = core_next_wake(r.core);
+        assert_int_equal(rig_event(&r, (struct event){.kind = EVENT_WAKE}), 0);
+        rig_plan(&r);
+        assert_int_equal(rig_run(&r, a)->phase, JOB_PHASE_SAVE);
+    }
+    report(&r, a, EVENT_SAVED, "", JOB_CAUSE_NONE, 10);
+    assert_int_equal(rig_run(&r, a)->saves_failed, 0);
+    rig_release(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +221,7 @@ int main(void)
         cmocka_unit_test(a_crash_while_saving_is_a_crash_and_no_resize),
         cmocka_unit_test(the_stall_is_the_mean_of_the_newest_and_those_before),
         cmocka_unit_test(a_job_that_ends_before_it_could_be_stopped_is_done),
+        cmocka_unit_test(r16_the_rest_after_failed_saves_grows_until_one_succeeds),
         cmocka_unit_test(a_pause_between_retries_ends_its_growth_at_the_sixth),
     };
 

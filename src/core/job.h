@@ -140,6 +140,7 @@ struct job_run {
     usec_t stall_us[JOB_STALL_MAX];
     int32_t retries_left;
     int32_t resizes;
+    int32_t saves_failed; /* of resizes, in a row; each makes the rest after it longer */
     int32_t exit_code;
     enum job_cause cause;
     char reason[REASON_MAX_BYTES]; /* of the last move, for people */

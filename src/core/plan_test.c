@@ -367,6 +367,47 @@ static void what_is_free_is_set_aside_for_who_goes_first(void **state)
     rig_release(&r);
 }
 
+/* One device is free on each node. Two would be faster than one on a single node; across
+ * nodes they are not, which is known only once they are placed. */
+static void a_row_is_made_anew_when_placement_needs_more_nodes(void **state)
+{
+    struct perf_model model = {.source = MODEL_STATED,
+                               .n_proc = 2,
+                               .proc = {{1, 12000000}, {64, 138000000}},
+                               .comm_form = MODEL_COMM_TABLE,
+                               .n_comm = 1,
+                               .comm = {{2, 20000000}},
+                               .inter_node_ppm = 20 * PPM};
+    struct job_spec spec = rig_spec("a", 1, 2);
+    struct event event = {.kind = EVENT_SUBMIT, .spec = &spec, .model = &model};
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init(&r);
+    rig_node(&r, "n1", 3);
+    rig_node(&r, "n2", 3);
+    rig_set_scaler_none(&r);
+    for (int i = 0; i < 2; i++)
+        (void)rig_start_one(&r, rig_spec("other", 2, 2));
+    spec.batch_min = 64;
+    spec.batch_max = 128;
+    spec.gpu_batch = 64;
+    for (int i = 0; i < 2; i++) {
+        a = (int)core_globals(r.core)->next_job;
+        assert_int_equal(rig_event(&r, event), 0);
+        rig_plan(&r);
+        assert_int_equal(rig_run(&r, a)->plan.size, i == 0 ? 1 : 2);
+        assert_int_equal(
+            rig_event(&r, (struct event){.kind = EVENT_CANCEL, .job = (uint32_t)a}), 0);
+        for (int node = 0; node < 2; node++)
+            if (rig_run(&r, a))
+                rig_report(&r, EVENT_EXIT, a, node ? "n2" : "n1", JOB_CAUSE_STOPPED);
+        model.inter_node_ppm = PPM; /* with nodes as near as devices, two are better */
+    }
+    rig_release(&r);
+}
+
 /* Voda's first bug: job data went to a copy, and the algorithm saw none. A plan sees
  * every job with its own data, and a job of which nothing is known is no error. */
 static void voda_1_every_job_is_planned_with_its_own_data(void **state)
@@ -414,6 +455,7 @@ int main(void)
         cmocka_unit_test(a_job_grows_to_at_most_twice_what_was_measured),
         cmocka_unit_test(a_start_goes_before_a_growth),
         cmocka_unit_test(what_is_free_is_set_aside_for_who_goes_first),
+        cmocka_unit_test(a_row_is_made_anew_when_placement_needs_more_nodes),
         cmocka_unit_test(voda_1_every_job_is_planned_with_its_own_data),
     };
 

@@ -165,6 +165,7 @@ static const struct field job_run_fields[] = {
     {SCALAR(job_run, retry_us)},
     {SCALAR(job_run, samples_done)},
     {SCALAR(job_run, samples_repeated)},
+    {SCALAR(job_run, saves_failed)},
     {SCALAR(job_run, since_us)},
     {RECORD_AS("stalls", job_run, stall_us, stalls)},
     {SCALAR(job_run, start_us)},

@@ -19,7 +19,7 @@ static struct learn_observation micro(int32_t m, int64_t time_ns, int32_t count)
                                       .count = count};
 }
 
-static void the_first_measurement_replaces_the_prior(void **state)
+static void voda_2_the_first_measurement_replaces_the_prior(void **state)
 {
     struct perf_model model = {0};
     struct learn_observation seen = micro(64, 138000000, 3);
@@ -38,7 +38,7 @@ static void the_first_measurement_replaces_the_prior(void **state)
     assert_int_equal(model.proc[0].time_ns, 150000000);
 }
 
-static void a_profile_that_is_off_is_set_aside_as_a_whole(void **state)
+static void voda_2_a_profile_that_is_off_is_set_aside_as_a_whole(void **state)
 {
     const struct perf_model profile = {
         .source = MODEL_MEASURED,
@@ -229,8 +229,8 @@ static void calibration_fills_only_what_nobody_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_measurement_replaces_the_prior),
-        cmocka_unit_test(a_profile_that_is_off_is_set_aside_as_a_whole),
+        cmocka_unit_test(voda_2_the_first_measurement_replaces_the_prior),
+        cmocka_unit_test(voda_2_a_profile_that_is_off_is_set_aside_as_a_whole),
         cmocka_unit_test(a_profile_of_other_parameters_is_another_family),
         cmocka_unit_test(negative_communication_is_none),
         cmocka_unit_test(whole_steps_tell_the_time_of_a_pass_on_one_device_only),
