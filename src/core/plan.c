@@ -215,7 +215,8 @@ static void collect(struct planner *p)
         else
             add_item(p, job);
     }
-    qsort(queue, n_queue, sizeof(struct job *), queue_cmp);
+    if (n_queue > 1)
+        qsort(queue, n_queue, sizeof(struct job *), queue_cmp);
     for (size_t i = 0; i < n_queue; i++)
         add_item(p, queue[i]);
 }
