@@ -302,14 +302,15 @@ static bool is_allowed(const struct plan_item *item)
 
 static void set_running_target(struct plan_item *item, const struct policy_target *target)
 {
-    const struct row_option *option = row_find(item->row, target->size);
+    const struct row_option *option;
 
-    item->target = option ? *option : item->now;
-    if (item->standing == POLICY_PINNED || item->is_held_back) {
-        item->target = item->now;
-        item->act = PLAN_KEEP;
+    item->target = item->now;
+    item->act = PLAN_KEEP;
+    if (item->standing == POLICY_PINNED || item->is_held_back)
         return;
-    }
+    option = row_find(item->row, target->size);
+    if (option)
+        item->target = *option;
     item->is_forced = item->job->run.is_broken || !is_allowed(item);
     item->act = item->job->run.is_broken || !same_plan(&item->target, &item->now)
                     ? PLAN_RESIZE
