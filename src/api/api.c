@@ -55,8 +55,6 @@ static const struct {
     [ROUTE_CALIBRATE] = {false, handle_calibrate, {NULL}},
 };
 
-/* --- Answers. --------------------------------------------------------------------- */
-
 static const struct {
     int code;
     unsigned status;
@@ -190,8 +188,6 @@ void request_json(struct request *r, unsigned status, struct buf *text)
     request_respond(r, status, response);
 }
 
-/* --- Waiting. --------------------------------------------------------------------- */
-
 static void set_park_timer(struct api *api)
 {
     usec_t first_us = USEC_NEVER;
@@ -320,8 +316,6 @@ void request_post(struct request *r, const struct event *event, engine_answer_fn
     api->kick(api->arg);
 }
 
-/* --- Parameters. ------------------------------------------------------------------ */
-
 const char *request_word(struct request *r, const char *name)
 {
     return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
@@ -354,8 +348,6 @@ static enum MHD_Result check_parameter(void *arg, enum MHD_ValueKind kind,
                     value ? "is not a parameter of this path" : "has no value");
     return MHD_NO;
 }
-
-/* --- Requests. -------------------------------------------------------------------- */
 
 static void request_free(struct request *r)
 {
@@ -503,8 +495,6 @@ static void on_completed(void *arg, struct MHD_Connection *connection,
         request_free(*inout_request);
     *inout_request = NULL;
 }
-
-/* --- The library's loop, within ours. --------------------------------------------- */
 
 static void run_http(void *arg)
 {

@@ -16,8 +16,6 @@
 
 #define WARNINGS_MAX 4096
 
-/* --- Warnings. -------------------------------------------------------------------- */
-
 /* What the policy in force and this backend make of the spec, one sentence a line. */
 static char *warnings_for(const struct config *config, const struct job_spec *spec)
 {
@@ -49,8 +47,6 @@ static void answer_with_warnings(struct request *r, unsigned status)
     answer_accepted(r->match.job, r->warnings ? r->warnings : "", &text);
     request_json(r, status, &text);
 }
-
-/* --- Submit. ---------------------------------------------------------------------- */
 
 /* Jobs are their submitter's. A daemon that is not root's can run them as its own user
  * only; then root's are that user's too. */
@@ -98,8 +94,6 @@ void handle_submit(struct request *r)
     submit_release(submit);
     mem_free(submit);
 }
-
-/* --- Jobs of the path. ------------------------------------------------------------ */
 
 static bool may_change(const struct request *r, const struct job_spec *spec)
 {
@@ -161,8 +155,6 @@ void handle_update(struct request *r)
     }
     job_spec_release(&spec);
 }
-
-/* --- Cancel, pause, resume. ------------------------------------------------------- */
 
 static enum job_state goal_of(enum route route)
 {

@@ -16,8 +16,6 @@
 #define LIST_MAX     10000
 #define WAIT_MAX_S   60
 
-/* --- One job. --------------------------------------------------------------------- */
-
 static int32_t queue_place(const struct core *core, const struct job *job)
 {
     int32_t place = 1;
@@ -149,8 +147,6 @@ void handle_job(struct request *r)
         request_park_until_durable(r, poll_job);
 }
 
-/* --- Wait. ------------------------------------------------------------------------ */
-
 static void poll_wait(struct request *r)
 {
     struct api *api = r->api;
@@ -180,8 +176,6 @@ void handle_wait(struct request *r)
     poll_wait(r);
 }
 
-/* --- Explain. --------------------------------------------------------------------- */
-
 void handle_explain(struct request *r)
 {
     struct api *api = r->api;
@@ -206,8 +200,6 @@ void handle_explain(struct request *r)
     }
     mem_free(x);
 }
-
-/* --- List. ------------------------------------------------------------------------ */
 
 struct list {
     struct api *api;

@@ -53,8 +53,6 @@ static int decode(const struct store_fact *fact, struct past_job *ret, struct er
     return rc;
 }
 
-/* --- One job. --------------------------------------------------------------------- */
-
 struct find {
     struct past_job *ret;
     struct err *err;
@@ -82,8 +80,6 @@ int past_find(struct past *past, uint32_t job, struct past_job *ret, struct err 
         return rc;
     return find.is_found ? 0 : err_field(err, E_NOTFOUND, "id", "%u is no job", job);
 }
-
-/* --- History. --------------------------------------------------------------------- */
 
 struct history {
     char **items; /* a ring of the newest */
@@ -137,8 +133,6 @@ int past_history(struct past *past, uint32_t job, struct buf *out, struct err *e
     mem_free(h.items);
     return rc < 0 ? rc : buf_error(out);
 }
-
-/* --- Many jobs. ------------------------------------------------------------------- */
 
 struct walk {
     past_fn fn;

@@ -709,8 +709,6 @@ static void a_snapshot_that_cannot_be_read_leaves_the_engine_as_it_was(void **st
     bench_release(&b);
 }
 
-/* --- running out of memory */
-
 static int begin_nodes(struct bench *b)
 {
     struct event node = {.kind = EVENT_NODE_UP, .node = {.devices = 4, .name = "n1"}};

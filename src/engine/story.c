@@ -38,8 +38,6 @@ void story_release(struct story *story)
     *story = (struct story){.out = story->out};
 }
 
-/* --- lines */
-
 /* Blanks until the line, which began at `start`, has reached the column. */
 static void pad_from(struct buf *out, size_t start, size_t column)
 {
@@ -125,8 +123,6 @@ static void flush_stop(struct story *s)
                                 detail, stop->run.reason});
 }
 
-/* --- work to be repeated */
-
 static struct story_debt *find_debt(struct story *s, uint32_t job)
 {
     for (size_t i = 0; i < s->n_debts; i++)
@@ -173,8 +169,6 @@ static void take_debt(struct story *s, uint32_t job, char text[TEXT_MAX])
         (void)snprintf(text, TEXT_MAX, "%lld samples repeated", (long long)debt->samples);
     *debt = s->debts[--s->n_debts];
 }
-
-/* --- details */
 
 static int plan_text(const struct job_plan *plan, char *text, size_t size)
 {
@@ -237,8 +231,6 @@ static void detail_text(const struct story *s, const struct job *before,
         break;
     }
 }
-
-/* --- changes */
 
 static void keep_stop(struct story *s, usec_t now_us, const struct job *before,
                       const struct job_run *run)

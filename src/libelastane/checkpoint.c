@@ -27,8 +27,6 @@
 #define HEADING      "elastane-checkpoint 1\n"
 #define SEQ_MAX      9999999999
 
-/* --- Hash. ------------------------------------------------------------------------ */
-
 struct hash {
     uint64_t lanes[4];
     uint64_t bytes;
@@ -100,8 +98,6 @@ static int hash_file(int fd, uint64_t *ret_hash, int64_t *ret_bytes)
     *ret_bytes = (int64_t)h.bytes;
     return 0;
 }
-
-/* --- Manifest. -------------------------------------------------------------------- */
 
 static int manifest_write(char *text, size_t cap, const struct elastane_checkpoint *c,
                           const char *data_name, uint64_t data_hash)
@@ -180,8 +176,6 @@ static int manifest_parse(const char *text, struct elastane_checkpoint *c,
     c->generation = (uint32_t)manifest_number(text, "generation");
     return c->samples_done < 0 || c->data_bytes < 0 ? ELASTANE_E_CORRUPT : 0;
 }
-
-/* --- Files. ----------------------------------------------------------------------- */
 
 /* SEQ of "ckpt-SEQ.manifest" (or .data), 0 for any other name. */
 static int64_t seq_of(const char *name, const char *suffix)

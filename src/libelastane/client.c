@@ -89,8 +89,6 @@ bool client_is_live(struct elastane *e)
     return true;
 }
 
-/* --- Frames. ---------------------------------------------------------------------- */
-
 /* Frames are small and few, so a full socket means a shim that does not read; waiting for
  * it a little is all that can be done. */
 static void send_msg(struct elastane *e, const struct rank_msg *msg)
@@ -235,8 +233,6 @@ static bool wait_readable(struct elastane *e)
     return rc > 0;
 }
 
-/* --- Steps and saves. --------------------------------------------------------------- */
-
 static void set_phase(struct elastane *e, uint32_t phase)
 {
     if (e->slot)
@@ -370,8 +366,6 @@ void client_tell(struct elastane *e, enum rank_msg_kind kind, int64_t samples_do
 
     send_msg(e, &msg);
 }
-
-/* --- Opening. ----------------------------------------------------------------------- */
 
 static int64_t env_number(const char *name, int64_t low, int64_t high, int64_t fallback)
 {

@@ -116,8 +116,6 @@ struct elastane_plan {
 
 struct elastane; /* opaque */
 
-/* --- Life ------------------------------------------------------------------------- */
-
 /* Connects, when ELASTANE_CHANNEL is set. default_batch >= 0 is the global batch of the
  * plan when nobody gives one. Waits at most 10 s for the shim's answer. On success *ret
  * is to be freed with elastane_free(); being turned away or unable to connect is no
@@ -134,8 +132,6 @@ ELASTANE_API const char *elastane_get_message(const struct elastane *e);
 ELASTANE_API void elastane_get_plan(const struct elastane *e, struct elastane_plan *ret);
 /* Samples done as counted by resume and step. */
 ELASTANE_API int64_t elastane_get_samples_done(const struct elastane *e);
-
-/* --- The loop --------------------------------------------------------------------- */
 
 /* Before the first step: where training takes up, 0 for a fresh start. Every rank calls.
  */
@@ -162,8 +158,6 @@ ELASTANE_API void elastane_done(struct elastane *e);
 /* enum elastane_phase. elastane_step() sets TRAIN again by itself. */
 ELASTANE_API void elastane_set_phase(struct elastane *e, int phase);
 
-/* --- Measurements (cheap; may be left out) ------------------------------------------ */
-
 /* Forward and backward of one micro-batch of so many samples took time_ns. */
 ELASTANE_API void elastane_measured_micro(struct elastane *e, int32_t micro_batch,
                                           int64_t time_ns);
@@ -174,9 +168,6 @@ ELASTANE_API void elastane_measured_comm(struct elastane *e, int64_t time_ns,
  * last checkpoint with a smaller micro-batch and the same global batch; end the process
  * with any status. */
 ELASTANE_API void elastane_out_of_memory(struct elastane *e, int32_t micro_batch);
-
-/* --- Samples (pure) ------------------------------------------------------------------
- */
 
 /* One optimizer step. Positions count all samples of all epochs: position p is sample
  * p mod n of epoch p / n, in that epoch's order. A batch never spans two epochs; an
@@ -214,9 +205,6 @@ ELASTANE_API int32_t elastane_probe_pass(const struct elastane_batch *batch, int
 ELASTANE_API int elastane_indices(uint64_t seed, int64_t dataset_size, int64_t position,
                                   int64_t count, int64_t *ret_indices);
 
-/* --- Learning rate (pure) -------------------------------------------------------------
- */
-
 /* Factor on the learning rate that was chosen for base_batch. Rises linearly from lr_from
  * to lr_to over ramp_samples; drops at once. */
 ELASTANE_API double elastane_lr_factor(const struct elastane_plan *plan,
@@ -224,9 +212,6 @@ ELASTANE_API double elastane_lr_factor(const struct elastane_plan *plan,
 /* The rule's factor for a batch, in 1e-6, rounded; 1000000 when base_batch or batch is 0.
  */
 ELASTANE_API int64_t elastane_lr_rule_ppm(int lr_rule, int32_t base_batch, int32_t batch);
-
-/* --- Checkpoints ----------------------------------------------------------------------
- */
 
 #define ELASTANE_PATH_BYTES     1024
 #define ELASTANE_MANIFEST_BYTES 64

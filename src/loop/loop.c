@@ -99,8 +99,6 @@ static void *made(void *handle, int code)
     return NULL;
 }
 
-/* --- Timers. ---------------------------------------------------------------------- */
-
 struct loop_timer *loop_timer_new(struct loop *loop, loop_fn fn, void *arg)
 {
     struct loop_timer *timer = mem_new(1, sizeof(*timer));
@@ -141,8 +139,6 @@ bool loop_timer_is_set(const struct loop_timer *timer)
     return uv_is_active((const uv_handle_t *)&timer->handle) != 0;
 }
 
-/* --- Wakes. ----------------------------------------------------------------------- */
-
 static void on_wake(uv_async_t *handle)
 {
     struct loop_wake *wake = (struct loop_wake *)handle;
@@ -171,8 +167,6 @@ void loop_wake_send(struct loop_wake *wake)
 {
     (void)uv_async_send(&wake->handle);
 }
-
-/* --- Signals. --------------------------------------------------------------------- */
 
 static void on_signal(uv_signal_t *handle, int signo)
 {
@@ -203,8 +197,6 @@ void loop_signal_free(struct loop_signal *signal)
     if (signal)
         uv_close((uv_handle_t *)&signal->handle, on_closed);
 }
-
-/* --- Watched descriptors. --------------------------------------------------------- */
 
 static void on_readable(uv_poll_t *handle, int status, int events)
 {

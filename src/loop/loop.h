@@ -28,7 +28,6 @@ void loop_free(struct loop *loop);
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 
-/* --- Timers: each fires once, `span_us` after it was set; setting it again moves it. */
 struct loop_timer;
 struct loop_timer *loop_timer_new(struct loop *loop, loop_fn fn, void *arg);
 void loop_timer_free(struct loop_timer *timer);
@@ -36,23 +35,19 @@ void loop_timer_free(struct loop_timer *timer);
 void loop_timer_set(struct loop_timer *timer, usec_t span_us);
 bool loop_timer_is_set(const struct loop_timer *timer);
 
-/* --- A call from another thread. Several sends may become one call. */
 struct loop_wake;
 struct loop_wake *loop_wake_new(struct loop *loop, loop_fn fn, void *arg);
 void loop_wake_free(struct loop_wake *wake);
 void loop_wake_send(struct loop_wake *wake);
 
-/* --- Signals. */
 struct loop_signal;
 struct loop_signal *loop_signal_new(struct loop *loop, int signo, loop_fn fn, void *arg);
 void loop_signal_free(struct loop_signal *signal);
 
-/* --- A descriptor that somebody else owns and that becomes readable. */
 struct loop_watch;
 struct loop_watch *loop_watch_new(struct loop *loop, int fd, loop_fn fn, void *arg);
 void loop_watch_free(struct loop_watch *watch);
 
-/* --- Connected byte streams. */
 struct loop_stream;
 struct loop_stream_ops {
     void (*bytes)(void *arg, const uint8_t *bytes, size_t n);
@@ -70,7 +65,6 @@ void loop_stream_free(struct loop_stream *stream);
 int loop_stream_send(struct loop_stream *stream, const void *bytes, size_t n);
 #define LOOP_STREAM_QUEUE ((size_t)256 << 10)
 
-/* --- Children. */
 struct loop_child_end {
     int status;      /* exit status; of one that a signal ended: 0 */
     int signo;       /* that ended it; 0: none */

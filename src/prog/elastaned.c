@@ -43,8 +43,6 @@ void say_err(const struct err *err)
     say(LOG_ERROR, "%s%s%s", err->field, err->field[0] ? " " : "", err->text);
 }
 
-/* --- Running. --------------------------------------------------------------------- */
-
 void daemon_kick(void *arg)
 {
     struct daemon *d = arg;

@@ -154,8 +154,6 @@ static int take(const struct option_line *line, const char *text, struct options
     return rc < 0 ? err_field(err, rc, line->name, "%s", why.text) : 0;
 }
 
-/* --- Defaults. -------------------------------------------------------------------- */
-
 static int join(char *to, size_t size, const char *dir, const char *name, struct err *err)
 {
     int n = snprintf(to, size, "%s/%s", dir, name);

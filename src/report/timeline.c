@@ -38,8 +38,6 @@ struct layout {
     int plot;  /* its height */
 };
 
-/* --- text and numbers */
-
 static void put_escaped(struct buf *out, const char *text)
 {
     for (const char *p = text; *p; p++) {
@@ -112,8 +110,6 @@ static void put_colour(struct buf *out, size_t job)
     buf_printf(out, "hsl(%d,%d%%,%d%%)", (int)(job * 137508 / 1000 % 360), 58,
                job % 2 ? 68 : 78);
 }
-
-/* --- parts */
 
 static void draw_head(const struct layout *l, int height)
 {

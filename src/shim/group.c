@@ -33,8 +33,6 @@
 #define HANG_FACTOR     10
 #define NSEC_PER_USEC   1000
 
-/* --- Starting. -------------------------------------------------------------------- */
-
 /* The directory may be the user's: a pipe of that name must not make us wait. */
 static int log_open(const struct shim *s, int32_t rank, struct err *err)
 {
@@ -100,8 +98,6 @@ int group_start(struct shim *s, struct err *err)
     }
     return 0;
 }
-
-/* --- Ending. ---------------------------------------------------------------------- */
 
 void group_kill(struct shim *s)
 {
@@ -218,8 +214,6 @@ static void grace_is_spent(struct shim *s)
     }
     group_kill(s);
 }
-
-/* --- Reaping. --------------------------------------------------------------------- */
 
 static int32_t index_of_pid(const struct shim *s, pid_t pid)
 {
@@ -382,8 +376,6 @@ void group_reap(struct shim *s)
         s->grace_us = i64_min(s->grace_us, s->now_us + span_us);
     }
 }
-
-/* --- Watching. -------------------------------------------------------------------- */
 
 static uint32_t phase_of(const struct shim *s, int32_t index)
 {

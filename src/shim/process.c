@@ -109,8 +109,6 @@ int process_spawn(const struct process_order *order, pid_t *ret_pid, int *ret_er
     return 0;
 }
 
-/* --- What /proc tells. ------------------------------------------------------------ */
-
 /* The fields after the command's name, which may hold blanks and parentheses. */
 static bool read_stat(pid_t pid, char *line, size_t cap, char **ret_fields)
 {
@@ -209,8 +207,6 @@ void process_table_release(struct process_table *table)
     mem_free(table->rows);
     *table = (struct process_table){0};
 }
-
-/* --- Ending. ---------------------------------------------------------------------- */
 
 static const struct process_row *row_find(const struct process_table *table, pid_t pid)
 {
@@ -338,8 +334,6 @@ pid_t process_find_trainer(pid_t command)
     process_table_release(&table);
     return found;
 }
-
-/* --- What a dead shim left. ------------------------------------------------------- */
 
 static bool has_word(const char *bytes, size_t n, const char *word)
 {

@@ -20,8 +20,6 @@
 
 #define WAIT_US (2 * USEC_PER_SEC) /* between signs of life to waiting ranks */
 
-/* --- Sending. --------------------------------------------------------------------- */
-
 static void conn_send(struct shim *s, struct shim_conn *conn, const struct rank_msg *msg)
 {
     uint8_t frame[FRAME_MAX];
@@ -58,8 +56,6 @@ static void turn_away(struct shim *s, struct shim_conn *conn, const char *fmt, .
     conn_send(s, conn, &msg);
     link_close(&conn->link);
 }
-
-/* --- Who is there. ---------------------------------------------------------------- */
 
 static struct shim_conn *conn_of(const struct shim *s, int32_t index)
 {
@@ -112,8 +108,6 @@ int64_t ranks_largest_step(const struct shim *s)
     }
     return largest;
 }
-
-/* --- The agreement. --------------------------------------------------------------- */
 
 void ranks_prepare(struct shim *s)
 {
@@ -230,8 +224,6 @@ void ranks_tick(struct shim *s)
         upward_started(s);
     }
 }
-
-/* --- What ranks say. -------------------------------------------------------------- */
 
 static int32_t index_of_rank(const struct shim *s, int32_t rank)
 {
@@ -398,8 +390,6 @@ static void take_from_rank(struct shim *s, struct shim_conn *conn,
         break;
     }
 }
-
-/* --- Connections. ----------------------------------------------------------------- */
 
 void ranks_accept(struct shim *s)
 {

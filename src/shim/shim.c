@@ -39,8 +39,6 @@
 #define SWEEP_ROUNDS  20
 #define SWEEP_WAIT_NS 10000000 /* between two rounds */
 
-/* --- Small things. ---------------------------------------------------------------- */
-
 static usec_t clock_now(void)
 {
     struct timespec t;
@@ -97,8 +95,6 @@ static void timers_clear(struct shim *s)
     s->verdict_us = s->wait_us = s->grace_us = s->kill_us = USEC_NEVER;
     s->ack_us = s->leave_us = USEC_NEVER;
 }
-
-/* --- Begin. ----------------------------------------------------------------------- */
 
 static int become_owner(int dir_fd, struct err *err)
 {
@@ -333,8 +329,6 @@ void shim_free(struct shim *s)
     free(s->dir);
     mem_free(s);
 }
-
-/* --- Loop. ------------------------------------------------------------------------ */
 
 static usec_t next_timer(const struct shim *s)
 {

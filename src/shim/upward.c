@@ -73,8 +73,6 @@ static void say_hello(struct shim *s)
     send_msg(s, &msg);
 }
 
-/* --- Reports. --------------------------------------------------------------------- */
-
 static void send_started(struct shim *s)
 {
     struct shim_msg msg = {.kind = SHIM_STARTED, .size = s->order.plan.size};
@@ -192,8 +190,6 @@ void upward_beat(struct shim *s)
     }
     send_adopted(s, &msg);
 }
-
-/* --- Orders. ---------------------------------------------------------------------- */
 
 static void take_adopt(struct shim *s)
 {

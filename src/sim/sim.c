@@ -81,8 +81,6 @@ static void at(struct runner *r, usec_t time_us, uint64_t id)
         break_nomem(r);
 }
 
-/* --- ports */
-
 static void perform(void *ctx, const struct core *core, const struct job *job,
                     const struct duty *duty)
 {
@@ -219,8 +217,6 @@ static struct engine *new_engine(struct runner *r)
     return engine;
 }
 
-/* --- requests */
-
 static const char *request_name(const struct runner *r, uint64_t id)
 {
     if (id < r->scn->n_jobs)
@@ -319,8 +315,6 @@ static void ask(struct runner *r, const struct scn_action *action, uint64_t id)
     post_request(r, &event, id);
 }
 
-/* --- the daemon's death and return */
-
 static uint64_t digest_now(struct runner *r)
 {
     uint64_t digest = 0;
@@ -374,8 +368,6 @@ static void daemon_comes(struct runner *r)
         break_nomem(r);
     world_reconnect(r->world, r->now_us);
 }
-
-/* --- the script */
 
 static void strike(struct runner *r, const struct scn_action *action, uint64_t id)
 {
@@ -453,8 +445,6 @@ static void run_script(struct runner *r)
     }
 }
 
-/* --- the loop */
-
 static usec_t next_moment(const struct runner *r)
 {
     const struct heap_item *script = heap_first(&r->script);
@@ -526,8 +516,6 @@ static void loop(struct runner *r)
     if (next > SIM_ZERO_US + r->scn->until_us && next != USEC_NEVER && !is_over(r))
         r->now_us = SIM_ZERO_US + r->scn->until_us;
 }
-
-/* --- beginning and end */
 
 static bool wants_rows(const struct runner *r)
 {

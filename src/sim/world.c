@@ -48,8 +48,6 @@ int32_t wjob_index(const struct world *w, const struct wjob *j)
     return (int32_t)(j - w->jobs);
 }
 
-/* --- life */
-
 /* Heap sort by name: the C library's qsort is not ours to trust with order. */
 static void sift(const struct scenario *scn, int32_t *order, size_t root, size_t n)
 {
@@ -160,8 +158,6 @@ void world_free(struct world *w)
     mem_free(w);
 }
 
-/* --- events */
-
 usec_t world_next(const struct world *w)
 {
     const struct heap_item *first = heap_first(&w->timers);
@@ -266,8 +262,6 @@ bool world_take(struct world *w, usec_t now_us, struct event *ret)
     return has_event;
 }
 
-/* --- duties */
-
 /* The record behind a job of the core; NULL when out of memory. */
 static struct wjob *job_of(struct world *w, const struct job *job)
 {
@@ -359,8 +353,6 @@ void world_forget(struct world *w, uint32_t job)
                          w->scn->nodes[j->procs[i].node].name);
 }
 
-/* --- faults */
-
 bool world_node_down(struct world *w, usec_t now_us, int32_t node)
 {
     struct wnode *n = &w->nodes[node];
@@ -424,8 +416,6 @@ void world_reconnect(struct world *w, usec_t now_us)
     for (size_t i = 0; i < w->scn->n_jobs; i++)
         wjob_report(w, &w->jobs[i], now_us);
 }
-
-/* --- the check */
 
 /* The core's word on device `slot` of the node; NULL when it does not know the node. */
 static const struct device *device_of(const struct world *w, const struct core *core,

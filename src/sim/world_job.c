@@ -86,8 +86,6 @@ static usec_t save_every(const struct scn_job *job)
     return job->spec.level == JOB_RIGID ? 0 : SAVE_DEFAULT_US;
 }
 
-/* --- time and progress */
-
 static int64_t samples_at(const struct wjob *j, usec_t now_us)
 {
     double gone = (double)(now_us - j->since_us) / 1e6;
@@ -144,8 +142,6 @@ static void train(struct world *w, struct wjob *j, usec_t now_us)
     left = (usec_t)((double)(j->total - j->samples) / j->rate * 1e6) + 1;
     after(w, j, T_FINISH, now_us + left);
 }
-
-/* --- answers */
 
 /* Sends the answer, unless it is one that is to be lost, late or doubled. */
 static void answer(struct world *w, struct wjob *j, usec_t now_us,
@@ -230,8 +226,6 @@ static void answer_exits_again(struct world *w, struct wjob *j, usec_t now_us)
             answer_exit(w, j, now_us, &j->procs[i], NULL);
 }
 
-/* --- processes and devices */
-
 static int32_t n_alive(const struct wjob *j)
 {
     int32_t n = 0;
@@ -303,8 +297,6 @@ static void claim(struct world *w, struct wjob *j, int32_t node, int32_t slot)
     *owner = j->id;
 }
 
-/* --- timers */
-
 void wjob_started(struct world *w, struct wjob *j, usec_t now_us)
 {
     ASSERT(j->state == W_STARTING);
@@ -363,8 +355,6 @@ void wjob_perf(struct world *w, struct wjob *j, usec_t now_us)
     answer(w, j, now_us, &what);
     after(w, j, T_PERF, now_us + w->scn->delays.perf_us);
 }
-
-/* --- duties */
 
 void wjob_begin(struct world *w, struct wjob *j, usec_t now_us, const struct core *core,
                 const struct duty *duty)
@@ -450,8 +440,6 @@ void wjob_go_on(struct world *w, struct wjob *j, usec_t now_us)
     else if (j->state == W_ENDED)
         answer_exits_again(w, j, now_us);
 }
-
-/* --- faults and reports */
 
 void wjob_lose_node(struct world *w, struct wjob *j, usec_t now_us, int32_t node)
 {

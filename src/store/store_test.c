@@ -531,8 +531,6 @@ static void a_place_without_a_state_is_not_found_or_empty(void **state)
     assert_non_null(strstr(err.text, "/nonexistent"));
 }
 
-/* --- crashes: what was reported as durable is there */
-
 /* In the child: waves of rows, each reported to the parent once it is durable. */
 static void append_and_report(struct bench *b, int report_fd)
 {

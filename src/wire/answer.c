@@ -12,8 +12,6 @@
 #include "wire/records.h"
 #include "wire/schema.h"
 
-/* --- A job. ----------------------------------------------------------------------- */
-
 static void put_launch(struct jsonout *j, const struct launch_request *launch)
 {
     jsonout_open(j, "argv", '[');
@@ -177,8 +175,6 @@ void answer_job(const struct answer_job *a, struct buf *out)
     launch_release(&launch);
 }
 
-/* --- The cluster. ----------------------------------------------------------------- */
-
 static void put_node_jobs(struct jsonout *j, const struct core *core, int32_t node)
 {
     const struct cluster *cluster = core_cluster(core);
@@ -279,8 +275,6 @@ void answer_status(const struct answer_status *s, const struct core *core,
     jsonout_close(&j, '}');
 }
 
-/* --- Small answers. --------------------------------------------------------------- */
-
 void answer_accepted(uint32_t id, const char *warnings, struct buf *out)
 {
     struct jsonout j = {.out = out};
@@ -343,8 +337,6 @@ void answer_problem(int status, const char *title, const struct err *err, struct
     jsonout_text(&j, "title", title);
     jsonout_close(&j, '}');
 }
-
-/* --- Facts. ----------------------------------------------------------------------- */
 
 struct job_fact {
     struct job_run run;

@@ -116,8 +116,6 @@ static const struct column exit_columns[] = {
 };
 /* clang-format on */
 
-/* --- Writing. --------------------------------------------------------------------- */
-
 #define LINE_MAX_BYTES 256
 
 /* A text for people may have been cut in the middle of a character, or quote a path that
@@ -263,8 +261,6 @@ void order_exit_encode(const struct order_exit *record, struct buf *out)
 
     object_finish(object, rc, out);
 }
-
-/* --- Reading. --------------------------------------------------------------------- */
 
 static int number_from_json(const struct column *c, const json_t *value, char *at,
                             struct err *err)
@@ -494,8 +490,6 @@ int order_exit_decode(const char *text, size_t len, struct order_exit *ret,
         *ret = record;
     return rc;
 }
-
-/* --- Memory. ---------------------------------------------------------------------- */
 
 void order_init(struct order *order)
 {

@@ -108,8 +108,6 @@ static void fork_children(int64_t n)
     }
 }
 
-/* --- Saving. ---------------------------------------------------------------------- */
-
 static int write_state(const char *path, int64_t samples_done)
 {
     FILE *out = fopen(path, "we");
@@ -165,8 +163,6 @@ static int save_and_tell(const struct options *o, struct elastane *e,
         return elastane_save_failed(e, "no space left on device");
     return elastane_saved(e, manifest);
 }
-
-/* --- Training. -------------------------------------------------------------------- */
 
 static void write_ids(const struct options *o, const struct elastane_plan *plan,
                       const struct elastane_batch *batch)
@@ -298,8 +294,6 @@ static int train_plain(const struct options *o)
     line("done");
     return 0;
 }
-
-/* --- Options. --------------------------------------------------------------------- */
 
 enum number {
     N_DATASET,

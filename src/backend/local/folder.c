@@ -134,8 +134,6 @@ static int read_file(int dir_fd, const char *name, struct buf *out, struct err *
     return rc;
 }
 
-/* --- Making. ---------------------------------------------------------------------- */
-
 static bool is_root(void)
 {
     return geteuid() == 0;
@@ -248,8 +246,6 @@ int folder_newest_job(int jobs_fd, uint32_t *ret, struct err *err)
     (void)closedir(dir);
     return 0;
 }
-
-/* --- Looking. --------------------------------------------------------------------- */
 
 int folder_open(int jobs_fd, uint32_t job, uint32_t incarnation, int *ret_fd,
                 struct err *err)

@@ -59,8 +59,6 @@ bool local_wants(const struct local *l, uint32_t job, uint32_t incarnation)
            job_state_holds_devices(j->run.state);
 }
 
-/* --- The patrol: looks that were put off, and shims that have gone silent. --------- */
-
 static usec_t due_us(const struct post *post)
 {
     if (post->state == POST_ORDERED || post->state == POST_EXPECTED)
@@ -125,8 +123,6 @@ static void on_patrol(void *arg)
     }
     set_patrol(l);
 }
-
-/* --- Looking. --------------------------------------------------------------------- */
 
 static void post_end_again(struct post *post)
 {
@@ -292,8 +288,6 @@ void local_look(struct post *post)
     }
 }
 
-/* --- The port. -------------------------------------------------------------------- */
-
 static void perform(void *ctx, const struct core *core, const struct job *job,
                     const struct duty *duty)
 {
@@ -377,8 +371,6 @@ int local_jobs_fd(const struct local *l)
 {
     return l->jobs_fd;
 }
-
-/* --- Life. ------------------------------------------------------------------------ */
 
 static void on_calibrated(void *arg)
 {

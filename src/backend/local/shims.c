@@ -142,8 +142,6 @@ static void on_closed(void *arg)
 
 static const struct loop_stream_ops stream_ops = {on_bytes, on_closed};
 
-/* --- Accepting. ------------------------------------------------------------------- */
-
 static void add_link(struct shims *shims, int fd)
 {
     struct shims_link *link = mem_new(1, sizeof(*link));
@@ -231,8 +229,6 @@ void shims_free(struct shims *shims)
     mem_free(shims->path);
     mem_free(shims);
 }
-
-/* --- The rest. -------------------------------------------------------------------- */
 
 void shims_send(struct shims_link *link, struct shim_msg *msg)
 {

@@ -15,8 +15,6 @@
 #define PERF_PART    20 /* 1/20: 5 % */
 #define LOOK_SOON_US (200 * USEC_PER_MSEC)
 
-/* --- Telling. --------------------------------------------------------------------- */
-
 void talk_tell_duty(struct post *post)
 {
     struct shim_msg msg = {.grace_us = post->duty.grace_us};
@@ -46,8 +44,6 @@ static void refuse(struct shims_link *link, const char *why)
     (void)snprintf(msg.text, sizeof(msg.text), "%s", why);
     shims_send(link, &msg);
 }
-
-/* --- Hearing. --------------------------------------------------------------------- */
 
 static void post_event(struct post *post, enum event_kind kind,
                        const struct shim_msg *msg)
