@@ -3,6 +3,7 @@
 """check_style.py [--root DIR] - the rules of STYLE 9, 11 and 13 that a program can judge.
 
   comments    block comments only, never two slashes
+  banners     no comment that is a rule: /* --- Part. --- */
   todo        TODO, FIXME and XXX carry an issue number: TODO(#12)
   spdx        each source file has an SPDX line among its first five
   length      a C file has at most 900 lines
@@ -18,6 +19,8 @@ import re
 import sys
 
 FILE_LINES_MAX = 900
+# A ruled heading; in C and Python only, Markdown and man pages have their own.
+BANNER = re.compile(r"^\s*(?:/\*|#) ?([-=*~])\1{2,}")
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 # What a unit test must not call; socketpair() stays inside the process and is fine.
 OUTSIDE = re.compile(
@@ -72,6 +75,8 @@ def check_text(name, text):
         if match and name != "tools/check_style.py":
             sins.append(f"{name}:{number}: {match[1]} without issue number; "
                         f"write {match[1]}(#12)")
+        if BANNER.match(line):
+            sins.append(f"{name}:{number}: a banner; make it two files, or a sentence")
         if line.startswith("\t") or line.lstrip(" ").startswith("\t"):
             sins.append(f"{name}:{number}: a tab; indent with blanks")
     return sins

@@ -137,6 +137,10 @@ static void scenario_refuses_with_line_field_and_reason(void **state)
         {"job j proc 8:1ms,8:2ms", "proc", "rising sizes"},
         {"job j comm ring 25M params 1.25", "comm", "give 1.25GB/s"},
         {"job j comm 1:2ms", "comm", "from 2 on"},
+        {"job j comm 521d", "comm", "0 to 366 days"}, /* found by scn_fuzz */
+        {"job j comm 2:521d", "comm", "0 to 366 days"},
+        {"job j proc 1:521d", "proc", "to 366 days"},
+        {"job j comm 1ms inter 9000000", "inter-node", "line 2: is 9000000000000 ppm"},
         {"job j at soon", "at", "give a span"},
         {"job j at 999999999d", "at", "give a span"},
         {"job j colour blue", "job", "has no key 'colour'"},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "core/perf/model.h"
 
 static const char *const levels[] = {"rigid", "restartable", "elastic"};
 static const char *const accumulates[] = {"needed", "never", "free"};
@@ -333,6 +334,16 @@ static int read_own_key(struct scn_line *line, struct scn_job *job)
     return E_NOTFOUND;
 }
 
+/* The model that is true is no wish: the world runs on it, so it must be sound. */
+static int check_truth(struct scn_line *line, const struct perf_model *truth)
+{
+    struct err why = {0};
+
+    if (model_check(truth, &why) == 0)
+        return 0;
+    return scn_fail(line, why.field, "%s", why.text);
+}
+
 int scn_read_job(struct scenario *scn, struct scn_line *line)
 {
     struct scn_job *job;
@@ -360,7 +371,7 @@ int scn_read_job(struct scenario *scn, struct scn_line *line)
                           "retries, limit, weight, type or family",
                           scn_peek(line));
     }
-    return rc;
+    return rc < 0 ? rc : check_truth(line, &job->truth);
 }
 
 int scn_read_job_name(const struct scenario *scn, struct scn_line *line,

@@ -66,6 +66,7 @@ def test_style():
         r"slashes_test\.c:4: a unit test calls usleep\(\)",
         r"slashes_test\.c:5: a unit test calls socket\(\)",
         r"todo\.c:2: TODO without issue number",
+        r"banner\.c:2: a banner",
         r"tab\.c:4: a tab",
         r"licence\.c: no SPDX",
         r"tools/tool\.sh: no SPDX",
