@@ -149,8 +149,6 @@ class Daemon:
                 raise Failure(f"job {number} is still {job['state']}: {job['reason']}")
             time.sleep(0.1)
 
-    # --- The end. ---
-
     def end(self):
         """Cancels, ends, sweeps; never raises for what is gone already. A second Ctrl-C does
         not cut it short."""

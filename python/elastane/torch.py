@@ -140,8 +140,6 @@ class Run:
             self._save()
         self.session.set_phase(elastane.PHASE_EVAL)
 
-    # --- A step, called by Batch and Part. ---
-
     def _end_part(self, samples, began_ns):
         if self._gradients.is_cuda:
             torch.cuda.synchronize()
@@ -184,8 +182,6 @@ class Run:
         if action == elastane.STOP:
             self._is_unfinished = True
             raise SystemExit(0)
-
-    # --- Checkpoints. ---
 
     def _is_time_to_save(self):
         return self.rank == 0 and self.checkpoint_dir and self._save_every_s > 0 and \
@@ -257,8 +253,6 @@ class Run:
             dist.broadcast(values, 0)
             if values.data_ptr() != tensor.data_ptr():
                 tensor.detach().copy_(values)
-
-    # --- The end of the process. ---
 
     def _on_exception(self, kind, value, trace):
         self._is_unfinished = True

@@ -117,8 +117,6 @@ class Rig:
         shutil.rmtree(self.top, ignore_errors=True)
         assert not left, f"processes left behind: {left}"
 
-    # --- The daemon.
-
     def launch(self, *options, env=None):
         """Starts it and does not wait."""
         self.lives += 1
@@ -194,8 +192,6 @@ class Rig:
                     pass
             time.sleep(0.02)
 
-    # --- Asking.
-
     def ask(self, method, path, body=None, headers=None, timeout=PATIENCE):
         connection = Connection(self.socket, timeout)
         headers = dict(headers or {})
@@ -266,8 +262,6 @@ class Rig:
 
     def touch(self, name):
         (self.top / name).touch()
-
-    # --- What the disk says.
 
     def facts(self, kind):
         base = sqlite3.connect(f"file:{self.state}/state.db?mode=ro", uri=True)
