@@ -106,10 +106,32 @@ def calibration_prints_its_table(root):
     assert all(isinstance(n, int) and n > 0 for n in found["time_ns"][0]), found
 
 
+def the_daemon_calibrates_its_machine_once_at_a_time_and_keeps_the_table(root):
+    with Daemon(tap.BUILD, root, 3) as daemon:
+        assert daemon.get("/v1/calibrate")["state"] == "none"
+        daemon.ask("POST", "/v1/calibrate")
+        try:
+            daemon.ask("POST", "/v1/calibrate")
+            raise AssertionError("a second one at the same time was taken")
+        except Failure as refusal:
+            assert ": 409 " in str(refusal) and "running already" in str(refusal), refusal
+        end = time.monotonic() + PATIENCE
+        while (table := daemon.ask("GET", "/v1/calibrate?timeout_s=20"))["state"] == "running":
+            assert time.monotonic() < end, table
+        assert table["state"] == "done", table
+        assert {point["size"] for point in table["points"]} == {2, 3}, table
+        assert all(point["time_ns"] > 0 for point in table["points"]), table
+        daemon.process.kill()
+        daemon.process.wait()
+        daemon.start()
+        assert daemon.get("/v1/calibrate")["points"] == table["points"]
+
+
 if __name__ == "__main__":
     sys.exit(tap.run([
         r06_r07_a_job_that_grows_and_shrinks_sees_each_sample_once,
         r16_a_resize_whose_save_fails_is_called_off,
         an_example_needs_eight_lines_at_most,
         calibration_prints_its_table,
+        the_daemon_calibrates_its_machine_once_at_a_time_and_keeps_the_table,
     ]))
