@@ -49,6 +49,6 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct cli_command cli_explain = {
     .name = "explain",
     .usage = "[OPTION]... ID",
-    .summary = "tell why a job has what it has, or why it waits",
+    .summary = "tell why a job has what it has, why it waits, or why it ended",
     .run = run,
 };
