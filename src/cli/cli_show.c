@@ -57,7 +57,8 @@ static void print_asked(const struct reply_job *job)
         line("weight", format_factor(factor, job->weight_ppm));
     line("family", job->family);
     line("device-type", job->device_type);
-    line("command", job->command);
+    if (job->command)
+        line("command", job->command);
     line("cwd", job->cwd);
     line("output", job->log_dir);
 }

@@ -172,6 +172,16 @@ def show_tells_plan_and_history():
         assert d.requests[0][:2] == ("GET", "/v1/jobs/17")
 
 
+def show_prints_a_command_that_a_shell_takes_back():
+    argv = ["/bin/sh", "-c", "trap 'x' TERM; echo \"$1\"\n", "", "a b", "\x1b[2J", "x" * 2000]
+    with daemon(always(200, dict(JOB, argv=argv))) as d:
+        out = d.run("show", "17").expect(0, err="").out
+        line = next(line for line in out.splitlines() if line.startswith("command "))
+        script = f"printf '%s\\0' {line[13:]}"
+        done = subprocess.run(["/bin/bash", "-c", script], capture_output=True, check=True)
+        assert done.stdout.decode().split("\0")[:-1] == argv, line
+
+
 def show_of_a_stranger_is_not_found():
     with daemon(lambda *_: problem(404, "not-found", "no job 99")) as d:
         d.run("show", "99").expect(4, "", "elastane: no job 99\n")
