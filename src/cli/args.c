@@ -2,7 +2,6 @@
 /* args.c - one table of options per command: getopt_long() is fed from it, and so is the
  * help. The options that all commands have stand in a second table behind the first. */
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +26,7 @@ void cli_args_init(struct cli_args *args, struct cli *cli,
                    const struct cli_command *command, int argc, char **argv)
 {
     ASSERT(command->n_options + ARRAY_SIZE(common) < OPTIONS_MAX);
+    cli->command = command;
     *args = (struct cli_args){.cli = cli, .command = command, .argc = argc, .argv = argv};
     optind = 0; /* glibc: begin anew */
     opterr = 0;
@@ -44,8 +44,7 @@ static const struct cli_option *option_at(const struct cli_command *command, siz
 /* Whether the help names the option: not those that mean nothing to the command. */
 static bool is_told(const struct cli_command *command, const struct cli_option *o)
 {
-    return !(o->id == OPT_JSON && command->no_json) &&
-           !(o->id == OPT_SOCKET && command->no_daemon);
+    return o->id != OPT_SOCKET || !command->no_daemon;
 }
 
 /* What getopt_long() wants, from the two tables. */
@@ -173,14 +172,13 @@ static int refuse(const struct cli_args *args, int id)
     const char *near = NULL;
 
     if (id == ':')
-        return cli_usage(args->command, "%s needs a value", word);
+        return cli_usage(args->cli, "%s needs a value", word);
     if (strncmp(word, "--", 2) != 0)
-        return cli_usage(args->command, "unknown option -%c", optopt);
+        return cli_usage(args->cli, "unknown option -%c", optopt);
     near = suggest_nearest(word + 2, option_word, args->command);
     if (near)
-        return cli_usage(args->command, "unknown option %s; did you mean --%s?", word,
-                         near);
-    return cli_usage(args->command, "unknown option %s", word);
+        return cli_usage(args->cli, "unknown option %s; did you mean --%s?", word, near);
+    return cli_usage(args->cli, "unknown option %s", word);
 }
 
 int cli_args_next(struct cli_args *args)
@@ -218,23 +216,7 @@ int cli_args_plain(struct cli_args *args, int min_operands, int max_operands)
     n = args->argc - args->first;
     if (n >= min_operands && n <= max_operands)
         return CLI_ARGS_END;
-    args->exit = cli_usage(args->command, n < min_operands ? "an operand is missing"
-                                                           : "too many operands");
+    args->exit = cli_usage(args->cli, n < min_operands ? "an operand is missing"
+                                                       : "too many operands");
     return CLI_ARGS_DONE;
-}
-
-int cli_usage(const struct cli_command *command, const char *fmt, ...)
-{
-    va_list args;
-
-    fputs("elastane: ", stderr);
-    va_start(args, fmt);
-    (void)vfprintf(stderr, fmt, args);
-    va_end(args);
-    if (command)
-        fprintf(stderr, "\nUsage: elastane %s %s\nTry 'elastane %s --help'.\n",
-                command->name, command->usage, command->name);
-    else
-        fprintf(stderr, "\nTry 'elastane --help'.\n");
-    return CLI_USAGE;
 }

@@ -26,7 +26,7 @@ static const struct table_column columns[] = {
     {"TIME", TABLE_RIGHT, false},
 };
 
-static int print(const struct reply_calibration *c)
+static int print(const struct cli *cli, const struct reply_calibration *c)
 {
     struct table t;
     char text[FORMAT_MAX];
@@ -44,15 +44,15 @@ static int print(const struct reply_calibration *c)
         table_cell(&t, "%lld", (long long)c->points[i].nodes);
         table_cell(&t, "%s", format_time_ns(text, c->points[i].time_ns));
     }
-    exit = say_table(&t, -1);
+    exit = say_table(cli, &t, -1);
     table_release(&t);
     return exit;
 }
 
 /* Starts a measurement unless only the last one is wanted, then polls until it is over.
  */
-static int measure(struct client *client, const char *start, struct buf *body,
-                   struct reply_calibration *ret, struct err *err)
+static int measure(const struct cli *cli, struct client *client, const char *start,
+                   struct buf *body, struct reply_calibration *ret, struct err *err)
 {
     char path[64];
     int rc = 0;
@@ -60,7 +60,7 @@ static int measure(struct client *client, const char *start, struct buf *body,
     if (start)
         rc = client_call(client, "POST", start, NULL, body, err);
     if (start && rc == 0 && isatty(STDERR_FILENO))
-        (void)fprintf(stderr, "measuring on the free devices, about a minute ...\n");
+        cli_note(cli, "measuring on the free devices, about a minute ...");
     (void)snprintf(path, sizeof path, "/v1/calibrate?timeout_s=%d",
                    start ? CLIENT_WAIT_S : 0);
     while (rc == 0) {
@@ -90,16 +90,16 @@ static int run(struct cli *cli, int argc, char **argv)
     if (id == CLI_ARGS_DONE)
         return args.exit;
     if (args.first < argc)
-        return cli_usage(&cli_calibrate, "too many operands");
+        return cli_usage(cli, "too many operands");
     buf_init(&body, REPLY_MAX);
     rc = client_open(cli, &client, &err);
     if (rc == 0)
-        rc = measure(client, start, &body, &c, &err);
+        rc = measure(cli, client, start, &body, &c, &err);
     client_close(client);
     if (rc < 0)
-        rc = cli_fail(&err);
+        rc = cli_fail(cli, &err);
     else
-        rc = cli->is_json ? say_json(&body) : print(&c);
+        rc = cli->is_json ? say_json(cli, &body) : print(cli, &c);
     if (rc == CLI_OK && strcmp(c.state, "failed") == 0)
         rc = CLI_FAILED;
     reply_calibration_release(&c);

@@ -131,11 +131,11 @@ static int list(struct cli *cli, const struct filter *filter)
         rc = fetch(client, filter, &t, cli->is_json ? &json : NULL, &err);
     client_close(client);
     if (rc < 0)
-        exit = cli_fail(&err);
+        exit = cli_fail(cli, &err);
     else if (cli->is_json)
         exit = printf("{\"jobs\":%s}\n", json.text) < 0 ? CLI_FAILED : CLI_OK;
     else
-        exit = say_table(&t, STATE_COLUMN);
+        exit = say_table(cli, &t, STATE_COLUMN);
     table_release(&t);
     buf_release(&json);
     return exit;
@@ -157,9 +157,9 @@ static int run(struct cli *cli, int argc, char **argv)
     if (id == CLI_ARGS_DONE)
         return args.exit;
     if (args.first < argc)
-        return cli_usage(&cli_list, "too many operands");
+        return cli_usage(cli, "too many operands");
     if (filter.states && (strlen(filter.states) > 200 || !are_states(filter.states)))
-        return cli_usage(&cli_list,
+        return cli_usage(cli,
                          "--state: is '%.40s'; give one or more of queued, starting, "
                          "running, resizing, stopping, paused, done, failed, cancelled "
                          "and dropped, with commas",

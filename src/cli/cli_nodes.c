@@ -15,7 +15,7 @@ static const struct table_column columns[] = {
 
 #define STATE_COLUMN 2
 
-static int print(const struct reply_nodes *nodes)
+static int print(const struct cli *cli, const struct reply_nodes *nodes)
 {
     struct table t;
     int exit;
@@ -33,7 +33,7 @@ static int print(const struct reply_nodes *nodes)
         table_cell(&t, "%lld", (long long)node->gone);
         table_cell(&t, "%s", node->jobs[0] ? node->jobs : "-");
     }
-    exit = say_table(&t, STATE_COLUMN);
+    exit = say_table(cli, &t, STATE_COLUMN);
     table_release(&t);
     return exit;
 }
@@ -54,9 +54,9 @@ static int run(struct cli *cli, int argc, char **argv)
     if (rc == 0)
         rc = reply_nodes_decode(body.text, body.len, &nodes, &err);
     if (rc < 0)
-        rc = cli_fail(&err);
+        rc = cli_fail(cli, &err);
     else
-        rc = cli->is_json ? say_json(&body) : print(&nodes);
+        rc = cli->is_json ? say_json(cli, &body) : print(cli, &nodes);
     reply_nodes_release(&nodes);
     buf_release(&body);
     return rc;

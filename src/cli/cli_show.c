@@ -123,7 +123,7 @@ static void count(struct table *t, int64_t value)
         table_cell(t, "-");
 }
 
-static int print_history(const struct reply_job *job)
+static int print_history(const struct cli *cli, const struct reply_job *job)
 {
     struct table t;
     char text[FORMAT_MAX];
@@ -141,12 +141,12 @@ static int print_history(const struct reply_job *job)
         table_cell(&t, "%s", m->reason);
     }
     putchar('\n');
-    exit = say_table(&t, STATE_COLUMN);
+    exit = say_table(cli, &t, STATE_COLUMN);
     table_release(&t);
     return exit;
 }
 
-static int print_job(const struct reply_job *job)
+static int print_job(const struct cli *cli, const struct reply_job *job)
 {
     printf("job %lld ", (long long)job->id);
     say_text(job->name);
@@ -156,7 +156,7 @@ static int print_job(const struct reply_job *job)
     print_plan(job);
     print_progress(job);
     print_asked(job);
-    return job->n_history > 0 ? print_history(job) : CLI_OK;
+    return job->n_history > 0 ? print_history(cli, job) : CLI_OK;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -172,7 +172,7 @@ static int run(struct cli *cli, int argc, char **argv)
     cli_args_init(&args, cli, &cli_show, argc, argv);
     if (cli_args_plain(&args, 1, 1) == CLI_ARGS_DONE)
         return args.exit;
-    rc = say_job_id(&cli_show, argv[args.first], &id);
+    rc = say_job_id(cli, argv[args.first], &id);
     if (rc != 0)
         return rc;
     (void)snprintf(path, sizeof path, "/v1/jobs/%u", (unsigned)id);
@@ -181,9 +181,9 @@ static int run(struct cli *cli, int argc, char **argv)
     if (rc == 0)
         rc = reply_job_decode(body.text, body.len, &job, &err);
     if (rc < 0)
-        rc = cli_fail(&err);
+        rc = cli_fail(cli, &err);
     else
-        rc = cli->is_json ? say_json(&body) : print_job(&job);
+        rc = cli->is_json ? say_json(cli, &body) : print_job(cli, &job);
     reply_job_release(&job);
     buf_release(&body);
     return rc;

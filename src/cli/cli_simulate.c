@@ -211,7 +211,7 @@ static int simulate(const struct cli *cli, const struct wishes *w,
     if (rc == 0 && w->svg)
         rc = draw(w, scn, &result, title, err);
     if (rc == 0 && w->svg)
-        (void)fprintf(stderr, "timeline: %s\n", w->svg);
+        cli_note(cli, "timeline: %s", w->svg);
     buf_release(&out);
     sim_result_release(&result);
     return rc;
@@ -235,7 +235,7 @@ static int read_and_run(const struct cli *cli, const struct wishes *w, const cha
         rc = simulate(cli, w, &scn, path, &err);
     scenario_release(&scn);
     buf_release(&text);
-    return rc < 0 ? cli_fail(&err) : CLI_OK;
+    return rc < 0 ? cli_fail(cli, &err) : CLI_OK;
 }
 
 /* Told in full, a story brings its timeline: "a/b.scn" draws "b.svg" into the directory
@@ -283,7 +283,7 @@ static int run(struct cli *cli, int argc, char **argv)
     if (id == CLI_ARGS_DONE)
         return args.exit;
     if (argc - args.first != 1)
-        return cli_usage(&cli_simulate, "give one scenario, or - for standard input");
+        return cli_usage(cli, "give one scenario, or - for standard input");
     choose_svg(cli, &w, argv[args.first], svg, sizeof svg);
     return read_and_run(cli, &w, argv[args.first]);
 }

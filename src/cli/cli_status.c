@@ -6,7 +6,7 @@
 #include "cli/say.h"
 #include "wire/reply.h"
 
-static void print(const struct reply_status *s)
+static int print(const struct reply_status *s)
 {
     printf("elastaned %s, process %lld\n", s->version, (long long)s->pid);
     printf("policy    %s, admission %s, scaler %s\n", s->policy, s->admission, s->scaler);
@@ -18,6 +18,7 @@ static void print(const struct reply_status *s)
         say_text(s->blocked_reason);
         putchar('\n');
     }
+    return CLI_OK;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -36,12 +37,11 @@ static int run(struct cli *cli, int argc, char **argv)
     if (rc == 0)
         rc = reply_status_decode(body.text, body.len, &status, &err);
     if (rc < 0) {
-        rc = cli_fail(&err);
-    } else if (cli->is_json) {
-        rc = say_json(&body);
+        rc = cli_fail(cli, &err);
     } else {
-        print(&status);
-        rc = status.is_blocked ? CLI_FAILED : CLI_OK;
+        rc = cli->is_json ? say_json(cli, &body) : print(&status);
+        if (rc == CLI_OK && status.is_blocked)
+            rc = CLI_FAILED;
     }
     buf_release(&body);
     return rc;

@@ -62,7 +62,7 @@ static int ask(struct waiter *w, struct err *err)
 static int print(const struct waiter *w)
 {
     if (w->cli->is_json)
-        return say_json(&w->body);
+        return say_json(w->cli, &w->body);
     printf("job %lld ", (long long)w->reply.id);
     say_text(w->reply.name);
     printf(": %s%s", w->reply.state, w->reply.reason[0] ? ": " : "");
@@ -93,12 +93,12 @@ static int wait_for(struct waiter *w)
             heard_us = now();
         if (rc < 0 && (heard_us == 0 || (err.code != E_IO && err.code != E_AGAIN) ||
                        now() - heard_us > PATIENCE_S * USEC_PER_SEC))
-            return cli_fail(&err);
+            return cli_fail(w->cli, &err);
         if (rc == 0 && state != JOB_STATE_MAX && job_state_is_final(state))
             return finish(w, state);
         if (now() >= w->until_us) {
-            cli_warn("job %u has not ended", (unsigned)w->job);
-            return CLI_WAIT_TIMEOUT;
+            (void)err_set(&err, E_AGAIN, "job %u has not ended", (unsigned)w->job);
+            return cli_fail_with(w->cli, CLI_WAIT_TIMEOUT, &err);
         }
         if (now() - asked_us < RETRY_MS * USEC_PER_MSEC)
             (void)nanosleep(&gap, NULL);
@@ -118,14 +118,14 @@ static int run(struct cli *cli, int argc, char **argv)
         usec_t span = 0;
 
         if (quantity_span(args.value, &span, &err) < 0)
-            return cli_usage(&cli_wait, "--timeout: %s", err.text);
+            return cli_usage(cli, "--timeout: %s", err.text);
         w.until_us = span < USEC_NEVER - now() ? now() + span : USEC_NEVER;
     }
     if (id == CLI_ARGS_DONE)
         return args.exit;
     if (argc - args.first != 1)
-        return cli_usage(&cli_wait, "give the id of one job");
-    rc = say_job_id(&cli_wait, argv[args.first], &w.job);
+        return cli_usage(cli, "give the id of one job");
+    rc = say_job_id(cli, argv[args.first], &w.job);
     if (rc != 0)
         return rc;
     buf_init(&w.body, REPLY_MAX);

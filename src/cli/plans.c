@@ -59,7 +59,8 @@ static void add_line(struct table *t, const struct dryrun_line *line)
     add_split(t, line);
 }
 
-int plans_print(const struct job_spec *spec, const struct dryrun *dryrun)
+int plans_print(const struct cli *cli, const struct job_spec *spec,
+                const struct dryrun *dryrun)
 {
     struct table t;
     int exit;
@@ -72,7 +73,7 @@ int plans_print(const struct job_spec *spec, const struct dryrun *dryrun)
     table_init(&t, columns, ARRAY_SIZE(columns));
     for (size_t i = 0; i < dryrun->n; i++)
         add_line(&t, &dryrun->lines[i]);
-    exit = say_table(&t, -1);
+    exit = say_table(cli, &t, -1);
     table_release(&t);
     for (size_t i = 0; i < dryrun->n; i++) {
         const struct dryrun_line *line = &dryrun->lines[i];

@@ -22,16 +22,16 @@ int say_call(const struct cli *cli, const char *method, const char *path,
     return rc;
 }
 
-int say_job_id(const struct cli_command *command, const char *text, uint32_t *ret)
+int say_job_id(const struct cli *cli, const char *text, uint32_t *ret)
 {
     struct err err = {0};
 
     if (cli_job_id(text, ret, &err) < 0)
-        return cli_usage(command, "%s", err.text);
+        return cli_usage(cli, "%s", err.text);
     return 0;
 }
 
-int say_json(const struct buf *answer)
+int say_json(const struct cli *cli, const struct buf *answer)
 {
     struct err err = {0};
     struct buf tidy;
@@ -42,10 +42,10 @@ int say_json(const struct buf *answer)
     if (rc == 0)
         (void)fwrite(tidy.text, 1, tidy.len, stdout);
     buf_release(&tidy);
-    return rc < 0 ? cli_fail(&err) : CLI_OK;
+    return rc < 0 ? cli_fail(cli, &err) : CLI_OK;
 }
 
-int say_table(const struct table *table, int state_column)
+int say_table(const struct cli *cli, const struct table *table, int state_column)
 {
     struct err err = {0};
     struct buf out;
@@ -59,15 +59,15 @@ int say_table(const struct table *table, int state_column)
     if (rc == 0)
         return CLI_OK;
     (void)err_set(&err, rc, "the table cannot be made: %s", err_name(rc));
-    return cli_fail(&err);
+    return cli_fail(cli, &err);
 }
 
-void say_warnings(const char *lines)
+void say_warnings(const struct cli *cli, const char *lines)
 {
     while (lines && *lines) {
         size_t n = strcspn(lines, "\n");
 
-        cli_warn("%.*s", (int)n, lines);
+        cli_warn(cli, "%.*s", (int)n, lines);
         lines += n + (lines[n] == '\n');
     }
 }

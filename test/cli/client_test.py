@@ -86,7 +86,8 @@ def submit_prints_the_id_alone():
                                         "SEED": "7", "TZ": "UTC"}
         assert job["model"]["proc"][0] == {"micro_batch": 64, "time_ns": 10000000}
         d.run("submit", "--json", "-e", "SEED=8", "--cwd", "/", "good.yaml").expect(
-            0, '{"id":17,"warnings":["weight: ignored by policy fifo"]}\n')
+            0, '{"id":17,"warnings":["weight: ignored by policy fifo"]}\n',
+            '{"warning":"weight: ignored by policy fifo"}\n')
         job = json.loads(d.requests[1][3])
         assert job["launch"]["env"]["SEED"] == "8" and job["launch"]["cwd"] == "/"
 
@@ -205,7 +206,7 @@ def wait_tells_the_end_by_its_exit_code():
 def wait_gives_up_after_its_timeout():
     with daemon(always(200, JOB)) as d:
         d.run("wait", "--timeout", "1s", "17").expect(
-            13, "", "elastane: warning: job 17 has not ended\n")
+            13, "", "elastane: job 17 has not ended\n")
 
 
 def wait_outlives_a_daemon_that_restarts():
@@ -224,6 +225,22 @@ def logs_are_passed_on_as_they_are():
                               env={"ELASTANE_SOCKET": d.path}, timeout=60)
         assert done.stdout == b"a\x00\xff\r\n" and done.returncode == 0
         assert d.requests[0][1] == "/v1/jobs/17/logs?rank=1&offset=0"
+
+
+def logs_come_as_objects_with_json():
+    text = "one\nz\u00fc\n".encode() + b"\xff\0\r\n" + b"x" * 70000 + b"\nlast"
+    pieces = [text[i:i + 5] for i in range(0, 40, 5)] + [text[40:]]
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\nConnection: close\r\n\r\n".encode()
+    with daemon(lambda *_: [head, *pieces]) as d:
+        lines = d.run("logs", "--json", "17").expect(0, err="").out.splitlines()
+        told = [json.loads(line) for line in lines]
+        assert [t["text"] for t in told[:3]] == ["one\n", "z\u00fc\n", "??\r\n"], told[:3]
+        assert told[-1]["text"] == "last"
+        assert [t["offset"] for t in told[:3]] == [0, 4, 8] and told[-1]["offset"] == len(text) - 4
+        assert "".join(t["text"] for t in told[3:-1]) == "x" * 70000 + "\n"
+    with daemon(lambda *_: answer(200, b"", "application/octet-stream")) as d:
+        d.run("logs", "--json", "17").expect(
+            0, "", '{"note":"elastane: rank 0 of job 17 wrote nothing so far"}\n')
 
 
 def logs_follow_until_the_last_line():
@@ -315,6 +332,7 @@ def status_fails_when_the_journal_is_blocked():
                "devices   4: 3 held, 1 free, 0 gone\njobs      2 running\n", "")
         status.update(is_blocked=True, blocked_reason="No space left on device")
         assert "No space left" in d.run("status").expect(1).out
+        assert json.loads(d.run("status", "--json").expect(1, err="").out)["is_blocked"]
 
 
 def calibrate_waits_for_the_result():
@@ -329,6 +347,76 @@ def calibrate_waits_for_the_result():
     with daemon(handler) as d:
         out = d.run("calibrate").expect(0, err="").out
         assert "4194304     2      1  812 us" in out, out
+
+
+# Every command with operands that fit, as it asks the daemon or reads a file.
+COMMANDS = {"submit": ["good.yaml"], "list": [], "show": ["17"], "logs": ["17"], "wait": ["17"],
+            "cancel": ["17"], "pause": ["17"], "resume": ["17"], "update": ["17", "--gpus", "2"],
+            "explain": ["17"], "nodes": [], "status": [], "calibrate": [],
+            "replay": ["missing"], "simulate": ["missing.scn"]}
+OFFLINE = ("replay", "simulate")
+
+
+def failure(run, code, word, field=""):
+    """What one failing command says with --json."""
+    lines = run.expect(code, "[]\n" if run.out == "[]\n" else "").err.splitlines()
+    assert len(lines) == 1, run.err
+    told = json.loads(lines[0])
+    assert sorted(told) == ["code", "error", "exit", "field"], told
+    assert (told["exit"], told["code"], told["field"]) == (code, word, field), told
+    assert told["error"], told
+    return told["error"]
+
+
+def json_tells_every_failure_in_one_form():
+    help_text = subprocess.run([PROGRAM, "--help"], capture_output=True, check=True).stdout.decode()
+    assert re.findall(r"^  ([a-z]+) +[a-z]", help_text, re.M) == list(COMMANDS), help_text
+    refusal = lambda *_: problem(409, "state", "17 has ended", "id")
+    with daemon(refusal) as d:
+        for command, words in COMMANDS.items():
+            failure(d.run(command, "--bogus", "--json"), 2, "usage")
+            failure(d.run(command, "--json", "--bogus"), 2, "usage")
+            if command in OFFLINE:
+                failure(d.run(command, "--json", *words), 4, "not-found")
+                continue
+            failure(d.run(command, "--json", *words), 1, "state", "id")
+            failure(d.run(command, "--json", "--socket", "no", *words), 3, "io")
+        for command in ("show", "logs", "wait", "cancel", "pause", "resume", "update", "explain"):
+            more = ["--gpus", "2"] if command == "update" else []
+            failure(d.run(command, "--json", "x", *more), 2, "usage")
+            failure(d.run(command, "--json"), 2, "usage")
+        failure(d.run("logs", "--rank", "x", "17", "--json"), 2, "usage", "rank")
+        failure(d.run("frobnicate", "--json"), 2, "usage")
+        assert failure(d.run("submit", "--json", "--gpus", "0", "--", "true"), 1, "invalid", "gpus")
+        failure(d.run("submit", "--json", "--", "no-such-program"), 4, "not-found", "command")
+        place = failure(d.run("submit", "--json", "type.yaml"), 1, "invalid", "gpus")
+        assert place.startswith("type.yaml:2:7: "), place
+        d.run("submit", "--bogus", "--", "true", "--json").expect(
+            2, "", "elastane: unknown option --bogus\nUsage: elastane submit [OPTION]... "
+            "{-- COMMAND... | JOB.yaml | SCRIPT [WORD]...}\nTry 'elastane submit --help'.\n")
+    with daemon(always(200, JOB)) as d:
+        failure(d.run("wait", "--json", "--timeout", "1s", "17"), 13, "timeout")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([PROGRAM, "show", "17", "--json"], stdout=full, timeout=60,
+                                  env={"ELASTANE_SOCKET": d.path}, stderr=subprocess.PIPE)
+        assert done.returncode == 1 and json.loads(done.stderr)["exit"] == 1, done
+
+
+def json_failures_of_several_jobs_are_a_line_each():
+    with daemon(lambda m, path, *_: problem(404, "not-found", f"no job {path}", "id")
+                if "/8/" not in path else answer(202, {"id": 8, "state": "stopping"})) as d:
+        run = d.run("cancel", "--json", "7", "8", "9").expect(4, '[{"id":8,"state":"stopping"}]\n')
+        told = [json.loads(line) for line in run.err.splitlines()]
+        assert [t["exit"] for t in told] == [4, 4] and "/9/" in told[1]["error"], told
+
+
+def a_file_that_cannot_be_read_is_no_daemon_that_is_away():
+    with tempfile.TemporaryDirectory() as top:
+        directory = pathlib.Path(top)
+        for words in (["simulate", "."], ["simulate", "--svg", "no/x.svg", "s.scn"]):
+            (directory / "s.scn").write_text("cluster 1 node x 1 gpu\njob a gpus 1 work 1 gpu-hours at 0\n")
+            run = Run(words, directory)
+            assert run.code == 1, (words, run.code, run.err)
 
 
 def colour_is_for_terminals_only():
@@ -430,7 +518,7 @@ def a_hung_daemon_is_given_up():
 
 
 SLOW = [a_hung_daemon_is_given_up]
-HELPERS = {"daemon", "always", "main"}
+HELPERS = {"daemon", "always", "failure", "main"}
 QUICK = [f for name, f in list(globals().items())
          if getattr(f, "__module__", "") == "__main__" and not isinstance(f, type)
          and name not in HELPERS and f not in SLOW]
