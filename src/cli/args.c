@@ -9,9 +9,11 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/term.h"
+#include "cli/wrap.h"
 #include "wire/suggest.h"
 
 #define OPTIONS_MAX 64
+#define HELP_INDENT 10
 #define HELP_WIDTH  80 /* when there is no terminal */
 
 enum { OPT_JSON = CLI_LONG + 1000, OPT_SOCKET };
@@ -83,26 +85,9 @@ static int option_head(char *to, size_t size, const struct cli_option *o)
                     o->arg ? o->arg : "");
 }
 
-/* Words of the text, wrapped; lines after the first begin at `indent`. */
-static void print_wrapped(const char *text, int indent, int width)
+static void print_wrapped(const char *text, int at, int indent, int width)
 {
-    int at = indent;
-
-    while (*text) {
-        int n = (int)strcspn(text, " ");
-
-        if (at > indent && at + 1 + n > width) {
-            printf("\n%*s", indent, "");
-            at = indent;
-        } else if (at > indent) {
-            putchar(' ');
-            at++;
-        }
-        printf("%.*s", n, text);
-        at += n;
-        text += n;
-        text += strspn(text, " ");
-    }
+    wrap_print(stdout, text, (struct wrap){(size_t)at, (size_t)indent, (size_t)width});
     putchar('\n');
 }
 
@@ -121,23 +106,27 @@ static void print_help(const struct cli_command *command)
         column = n > column ? n : column;
     }
     column += 2;
-    printf("Usage: elastane %s %s\n", command->name, command->usage);
-    print_wrapped(command->summary, 0, width);
+    (void)snprintf(head, sizeof head, "Usage: elastane %s ", command->name);
+    printf("%s", head);
+    print_wrapped(command->usage, (int)strlen(head), HELP_INDENT, width);
+    print_wrapped(command->summary, 0, 0, width);
     printf("\nOptions:\n");
     for (size_t i = 0; (o = option_at(command, i)) != NULL; i++) {
         if (!is_told(command, o))
             continue;
         (void)option_head(head, sizeof head, o);
         if (column + 20 > width) {
-            printf("%s\n%*s", head, 10, "");
-            print_wrapped(o->help, 10, width);
+            printf("%s\n%*s", head, HELP_INDENT, "");
+            print_wrapped(o->help, HELP_INDENT, HELP_INDENT, width);
         } else {
             printf("%-*s", column, head);
-            print_wrapped(o->help, column, width);
+            print_wrapped(o->help, column, column, width);
         }
     }
-    if (command->details)
-        printf("\n%s", command->details);
+    if (command->details) {
+        putchar('\n');
+        print_wrapped(command->details, 0, 0, width);
+    }
 }
 
 static int take_common(struct cli_args *args, int id)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/say.h"
 #include "wire/quantity.h"
 #include "wire/suggest.h"
 
@@ -32,15 +33,19 @@ static const char *command_word(const void *ctx, size_t index)
 
 static void print_help(void)
 {
-    printf("Usage: elastane COMMAND [OPTION]... [OPERAND]...\n"
-           "Hands training jobs to elastaned and shows what becomes of them.\n\n"
-           "Commands:\n");
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\nOptions:\n"
-           "  -h, --help     print this help\n"
-           "      --version  print the version\n"
-           "\n'elastane COMMAND --help' tells more; so does elastane(1).\n");
+    say_lines("Usage: elastane COMMAND [OPTION]... [OPERAND]...\n"
+              "Hands training jobs to elastaned and shows what becomes of them.\n\n"
+              "Commands:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        char name[24];
+
+        (void)snprintf(name, sizeof name, "  %s", commands[i]->name);
+        say_field(name, 13, "%s", commands[i]->summary);
+    }
+    say_lines("\nOptions:\n"
+              "  -h, --help     print this help\n"
+              "      --version  print the version\n"
+              "\n'elastane COMMAND --help' tells more; so does elastane(1).\n");
 }
 
 static int unknown_command(const struct cli *cli, const char *word)

@@ -52,7 +52,7 @@ struct cli_command {
     const char *name;
     const char *usage;   /* what follows the name: "[OPTION]... ID" */
     const char *summary; /* one line, no full stop */
-    const char *details; /* further text of the help, lines ended by '\n'; may be NULL */
+    const char *details; /* further text of the help, one paragraph; may be NULL */
     const struct cli_option *options;
     size_t n_options;
     bool no_daemon; /* --socket has no meaning; the help does not name it */

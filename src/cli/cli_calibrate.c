@@ -20,10 +20,10 @@ static const struct cli_option options[] = {
 };
 
 static const struct table_column columns[] = {
-    {"BYTES", TABLE_RIGHT, false},
-    {"GPUS", TABLE_RIGHT, false},
-    {"NODES", TABLE_RIGHT, false},
-    {"TIME", TABLE_RIGHT, false},
+    {"BYTES", TABLE_RIGHT, 0, 0},
+    {"GPUS", TABLE_RIGHT, 0, 0},
+    {"NODES", TABLE_RIGHT, 0, 0},
+    {"TIME", TABLE_RIGHT, 0, 0},
 };
 
 static int print(const struct cli *cli, const struct reply_calibration *c)
@@ -32,9 +32,8 @@ static int print(const struct cli *cli, const struct reply_calibration *c)
     char text[FORMAT_MAX];
     int exit;
 
-    printf("calibration %s%s", c->state, c->reason[0] ? ": " : "");
-    say_text(c->reason);
-    printf(" (%s)\n", format_moment(text, c->time_us));
+    say_line("calibration %s%s%s (%s)", c->state, c->reason[0] ? ": " : "", c->reason,
+             format_moment(text, c->time_us));
     if (c->n_points == 0)
         return CLI_OK;
     table_init(&t, columns, ARRAY_SIZE(columns));

@@ -34,11 +34,7 @@ static int run(struct cli *cli, int argc, char **argv)
     } else if (cli->is_json) {
         rc = say_json(cli, &body);
     } else {
-        size_t n = strlen(text);
-
         say_lines(text);
-        if (n > 0 && text[n - 1] != '\n')
-            putchar('\n');
         rc = CLI_OK;
     }
     mem_free(text);

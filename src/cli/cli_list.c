@@ -18,11 +18,11 @@ static const struct cli_option options[] = {
 };
 
 static const struct table_column columns[] = {
-    {"ID", TABLE_RIGHT, false},   {"NAME", TABLE_LEFT, true},
-    {"STATE", TABLE_LEFT, false}, {"LEVEL", TABLE_LEFT, true},
-    {"GPUS", TABLE_RIGHT, false}, {"BATCH", TABLE_RIGHT, false},
-    {"DONE", TABLE_RIGHT, false}, {"RATE", TABLE_RIGHT, false},
-    {"TIME", TABLE_RIGHT, false}, {"REASON", TABLE_LEFT, true},
+    {"ID", TABLE_RIGHT, 0, 0},   {"NAME", TABLE_LEFT, 8, 0},
+    {"STATE", TABLE_LEFT, 0, 0}, {"LEVEL", TABLE_LEFT, 0, 7},
+    {"GPUS", TABLE_RIGHT, 0, 1}, {"BATCH", TABLE_RIGHT, 0, 4},
+    {"DONE", TABLE_RIGHT, 0, 2}, {"RATE", TABLE_RIGHT, 0, 6},
+    {"TIME", TABLE_RIGHT, 0, 5}, {"REASON", TABLE_LEFT, 20, 3},
 };
 
 #define STATE_COLUMN 2
@@ -173,8 +173,8 @@ const struct cli_command cli_list = {
     .summary = "list the jobs",
     .details =
         "GPUS is what a job has, 2>4 while it moves, or what it asked for; DONE is "
-        "the share\nof the samples, or their number when the job's length is not "
-        "known; RATE is in\nsamples per second; TIME is how long it ran.\n",
+        "the share of the samples, or their number when the job's length is not "
+        "known; RATE is in samples per second; TIME is how long it ran.",
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .run = run,

@@ -7,10 +7,9 @@
 #include "wire/reply.h"
 
 static const struct table_column columns[] = {
-    {"NODE", TABLE_LEFT, true},   {"TYPE", TABLE_LEFT, true},
-    {"STATE", TABLE_LEFT, false}, {"GPUS", TABLE_RIGHT, false},
-    {"HELD", TABLE_RIGHT, false}, {"FREE", TABLE_RIGHT, false},
-    {"GONE", TABLE_RIGHT, false}, {"JOBS", TABLE_LEFT, true},
+    {"NODE", TABLE_LEFT, 8, 0},  {"TYPE", TABLE_LEFT, 8, 3},  {"STATE", TABLE_LEFT, 0, 0},
+    {"GPUS", TABLE_RIGHT, 0, 0}, {"HELD", TABLE_RIGHT, 0, 4}, {"FREE", TABLE_RIGHT, 0, 1},
+    {"GONE", TABLE_RIGHT, 0, 2}, {"JOBS", TABLE_LEFT, 8, 0},
 };
 
 #define STATE_COLUMN 2
@@ -21,6 +20,7 @@ static int print(const struct cli *cli, const struct reply_nodes *nodes)
     int exit;
 
     table_init(&t, columns, ARRAY_SIZE(columns));
+    t.is_wrapped = true;
     for (size_t i = 0; i < nodes->n; i++) {
         const struct reply_node *node = &nodes->items[i];
 
@@ -66,6 +66,6 @@ const struct cli_command cli_nodes = {
     .name = "nodes",
     .usage = "[OPTION]...",
     .summary = "show the nodes and who holds their devices",
-    .details = "JOBS names each holder as id:devices; GONE are devices that were lost.\n",
+    .details = "JOBS names each holder as id:devices; GONE are devices that were lost.",
     .run = run,
 };

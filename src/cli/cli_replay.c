@@ -43,7 +43,7 @@ struct teller {
 static void tell(struct teller *t)
 {
     if (!t->is_silent)
-        (void)fwrite(t->text.text, 1, t->text.len, stdout);
+        say_story(t->text.text);
     buf_clear(&t->text);
 }
 
@@ -164,7 +164,7 @@ const struct cli_command cli_replay = {
     .usage = "[OPTION]... DIR",
     .summary = "tell the story of a state directory",
     .no_daemon = true,
-    .details = "DIR is what elastaned --state names; it is only read.\n",
+    .details = "DIR is what elastaned --state names; it is only read.",
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .run = run,

@@ -183,6 +183,6 @@ const struct cli_command cli_submit = {
     .summary = "hand in a job; prints its id",
     .details =
         "Flags count more than the file. Nothing moves unasked: one number of gpus "
-        "stays,\nand so does one batch, or none. See elastane-job(5).\n",
+        "stays, and so does one batch, or none. See elastane-job(5).",
     .run = run,
 };

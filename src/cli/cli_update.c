@@ -88,6 +88,6 @@ const struct cli_command cli_update = {
     .name = "update",
     .usage = "[OPTION]... ID",
     .summary = "change what a job asked for",
-    .details = "What is not named stays as it is; the defaults are those of submit.\n",
+    .details = "What is not named stays as it is; the defaults are those of submit.",
     .run = run,
 };

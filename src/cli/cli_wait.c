@@ -63,11 +63,8 @@ static int print(const struct waiter *w)
 {
     if (w->cli->is_json)
         return say_json(w->cli, &w->body);
-    printf("job %lld ", (long long)w->reply.id);
-    say_text(w->reply.name);
-    printf(": %s%s", w->reply.state, w->reply.reason[0] ? ": " : "");
-    say_text(w->reply.reason);
-    putchar('\n');
+    say_line("job %lld %s: %s%s%s", (long long)w->reply.id, w->reply.name, w->reply.state,
+             w->reply.reason[0] ? ": " : "", w->reply.reason);
     return CLI_OK;
 }
 
@@ -139,7 +136,7 @@ const struct cli_command cli_wait = {
     .name = "wait",
     .usage = "[OPTION]... ID",
     .summary = "wait until a job has ended",
-    .details = "Exit code: 0 done, 10 failed, 11 cancelled, 12 dropped, 13 timeout.\n",
+    .details = "Exit code: 0 done, 10 failed, 11 cancelled, 12 dropped, 13 timeout.",
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .run = run,

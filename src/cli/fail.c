@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/attr.h"
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "cli/term.h"
+#include "cli/wrap.h"
 #include "wire/jsonout.h"
 
+#define INDENT        4 /* of a line that goes on */
 #define FAIL_TEXT_MAX 1024
 #define FAIL_JSON_MAX ((size_t)64 << 10)
 
@@ -42,6 +45,21 @@ static void put_line(struct buf *line)
     buf_release(line);
 }
 
+/* For people: wrapped where standard error is a terminal. */
+static void put_text(const char *fmt, ...) ATTR_PRINTF(1, 2);
+static void put_text(const char *fmt, ...)
+{
+    struct buf text;
+    va_list args;
+
+    buf_init(&text, FAIL_JSON_MAX);
+    va_start(args, fmt);
+    buf_vprintf(&text, fmt, args);
+    va_end(args);
+    wrap_print_lines(stderr, text.text, INDENT, (size_t)term_width_of_errors());
+    buf_release(&text);
+}
+
 static void put_json(const struct failure *f)
 {
     struct jsonout j;
@@ -69,12 +87,9 @@ static int put(const struct cli *cli, const struct failure *f)
         put_json(f);
         return f->exit;
     }
-    fputs("elastane: ", stderr);
-    if (f->place)
-        fprintf(stderr, "%s: ", f->place);
-    fprintf(stderr, "%s%s", f->field, f->field[0] ? ": " : "");
-    term_print(stderr, f->text, "\n\t");
-    fprintf(stderr, "%s\n", is_id ? "; 'elastane list --all' shows all" : "");
+    put_text("elastane: %s%s%s%s%s%s", f->place ? f->place : "", f->place ? ": " : "",
+             f->field, f->field[0] ? ": " : "", f->text,
+             is_id ? "; 'elastane list --all' shows all" : "");
     return f->exit;
 }
 
@@ -132,13 +147,12 @@ int cli_usage(const struct cli *cli, const char *fmt, ...)
         put_json(&f);
         return CLI_USAGE;
     }
-    fputs("elastane: ", stderr);
-    term_print(stderr, text, "");
+    put_text("elastane: %s", text);
     if (command)
-        fprintf(stderr, "\nUsage: elastane %s %s\nTry 'elastane %s --help'.\n",
-                command->name, command->usage, command->name);
+        put_text("Usage: elastane %s %s\nTry 'elastane %s --help'.", command->name,
+                 command->usage, command->name);
     else
-        fprintf(stderr, "\nTry 'elastane --help'.\n");
+        put_text("Try 'elastane --help'.");
     return CLI_USAGE;
 }
 
@@ -149,16 +163,15 @@ static void say(const struct cli *cli, const char *key, const char *plain,
     struct jsonout j;
     struct buf line;
 
+    if (!cli->is_json) {
+        put_text("%s%s", plain, text);
+        return;
+    }
     buf_init(&line, FAIL_JSON_MAX);
     j = (struct jsonout){.out = &line};
-    if (cli->is_json) {
-        jsonout_open(&j, NULL, '{');
-        jsonout_text(&j, key, text);
-        jsonout_close(&j, '}');
-    } else {
-        fputs(plain, stderr);
-        term_print(stderr, text, "");
-    }
+    jsonout_open(&j, NULL, '{');
+    jsonout_text(&j, key, text);
+    jsonout_close(&j, '}');
     put_line(&line);
 }
 

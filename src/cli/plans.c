@@ -12,10 +12,10 @@
 #include "cli/table.h"
 
 static const struct table_column columns[] = {
-    {"GPUS", TABLE_RIGHT, false},  {"BATCH", TABLE_RIGHT, false},
-    {"MICRO", TABLE_RIGHT, false}, {"PASSES", TABLE_RIGHT, false},
-    {"LR", TABLE_RIGHT, false},    {"SPEED", TABLE_RIGHT, false},
-    {"RATE", TABLE_RIGHT, false},  {"SAMPLES PER RANK", TABLE_LEFT, true},
+    {"GPUS", TABLE_RIGHT, 0, 0},  {"BATCH", TABLE_RIGHT, 0, 0},
+    {"MICRO", TABLE_RIGHT, 0, 1}, {"PASSES", TABLE_RIGHT, 0, 3},
+    {"LR", TABLE_RIGHT, 0, 2},    {"SPEED", TABLE_RIGHT, 0, 0},
+    {"RATE", TABLE_RIGHT, 0, 4},  {"SAMPLES PER RANK", TABLE_LEFT, 16, 5},
 };
 
 static void add_split(struct table *t, const struct dryrun_line *line)
@@ -65,11 +65,10 @@ int plans_print(const struct cli *cli, const struct job_spec *spec,
     struct table t;
     int exit;
 
-    printf("%s, %s; ", spec->name, job_level_name(spec->level));
-    if (dryrun->source == MODEL_PRIOR)
-        printf("speeds are a guess, k^0.8: nothing is stated or measured\n");
-    else
-        printf("speeds from the stated model\n");
+    say_line("%s, %s; %s", spec->name, job_level_name(spec->level),
+             dryrun->source == MODEL_PRIOR
+                 ? "speeds are a guess, k^0.8: nothing is stated or measured"
+                 : "speeds from the stated model");
     table_init(&t, columns, ARRAY_SIZE(columns));
     for (size_t i = 0; i < dryrun->n; i++)
         add_line(&t, &dryrun->lines[i]);
@@ -79,8 +78,9 @@ int plans_print(const struct cli *cli, const struct job_spec *spec,
         const struct dryrun_line *line = &dryrun->lines[i];
 
         if (!line->is_feasible)
-            printf("no plan for %d gpu: %s%s%s\n", line->size, line->why.field,
-                   line->why.field[0] ? ": " : "", line->why.text);
+            say_line("no plan for %d gpu%s: %s%s%s", line->size,
+                     line->size == 1 ? "" : "s", line->why.field,
+                     line->why.field[0] ? ": " : "", line->why.text);
     }
     return exit;
 }

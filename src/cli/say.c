@@ -2,12 +2,18 @@
 /* say.c - see say.h. */
 #include "cli/say.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/client.h"
 #include "cli/term.h"
+#include "cli/wrap.h"
 #include "wire/reply.h"
+
+#define INDENT       4  /* of a line that goes on */
+#define STORY_INDENT 10 /* "[0:00:20] " */
+#define SAY_MAX      ((size_t)64 << 10)
 
 int say_call(const struct cli *cli, const char *method, const char *path,
              const char *body, struct buf *out, struct err *err)
@@ -79,5 +85,42 @@ void say_text(const char *text)
 
 void say_lines(const char *text)
 {
-    term_print(stdout, text, "\n\t");
+    wrap_print_lines(stdout, text, INDENT, (size_t)term_width());
+}
+
+void say_story(const char *text)
+{
+    wrap_print_lines(stdout, text, STORY_INDENT, (size_t)term_width());
+}
+
+/* The text, from `at` on. */
+static void put_wrapped(size_t at, size_t indent, const char *fmt, va_list args)
+{
+    const struct wrap w = {.at = at, .indent = indent, .width = (size_t)term_width()};
+    struct buf text;
+
+    buf_init(&text, SAY_MAX);
+    buf_vprintf(&text, fmt, args);
+    wrap_print(stdout, text.text, w);
+    putchar('\n');
+    buf_release(&text);
+}
+
+void say_line(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    put_wrapped(0, INDENT, fmt, args);
+    va_end(args);
+}
+
+void say_field(const char *key, int column, const char *fmt, ...)
+{
+    int at = printf("%-*s ", column - 1, key);
+    va_list args;
+
+    va_start(args, fmt);
+    put_wrapped(at > 0 ? (size_t)at : 0, (size_t)column, fmt, args);
+    va_end(args);
 }

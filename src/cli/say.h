@@ -25,7 +25,14 @@ int say_table(const struct cli *cli, const struct table *table, int state_column
 void say_warnings(const struct cli *cli, const char *lines);
 /* Prints text of others for people, control characters as '?'. */
 void say_text(const char *text);
-/* The same for text that has lines and tabs of its own. */
+/* The same for text that has lines and tabs of its own, wrapped at the terminal's edge.
+ */
 void say_lines(const char *text);
+/* The same for a story: what goes on stands behind the clock. */
+void say_story(const char *text);
+/* One line, likewise. */
+void say_line(const char *fmt, ...) ATTR_PRINTF(1, 2);
+/* A line "key     value" whose value begins at `column`, and goes on there. */
+void say_field(const char *key, int column, const char *fmt, ...) ATTR_PRINTF(3, 4);
 
 #endif

@@ -142,9 +142,11 @@ def list_fits_the_terminal_and_walks_pages():
                " 2  mlp   queued   elastic  1..4      -   50%  4100/s  1m 5s  waits for 2 gpu\n"
                " 3  mlp   running  elastic   2>4    512   50%  4100/s  1m 5s  grew\n", "")
         assert "&all=1" in d.requests[0][1]
-        narrow = d.run("list", "--state", "running,queued", COLUMNS="72").expect(0)
-        assert all(len(line) <= 72 for line in narrow.out.splitlines()), narrow.out
-        assert "waits for…" in narrow.out, narrow.out
+        d.run("list", "--state", "running,queued", COLUMNS="56").expect(
+            0, "ID  NAME  STATE    GPUS  BATCH  DONE  REASON\n"
+               " 1  mlp   running     2    512   50%  grew\n"
+               " 2  mlp   queued   1..4      -   50%  waits for 2 gpu\n"
+               " 3  mlp   running   2>4    512   50%  grew\n")
         assert "&state=running,queued" in d.requests[2][1]
         jobs = json.loads(d.run("list", "--json").expect(0).out)["jobs"]
         assert [job["id"] for job in jobs] == [1, 2, 3] and jobs[2] == dict(JOB, id=3, next_size=4)
@@ -417,6 +419,68 @@ def a_file_that_cannot_be_read_is_no_daemon_that_is_away():
             (directory / "s.scn").write_text("cluster 1 node x 1 gpu\njob a gpus 1 work 1 gpu-hours at 0\n")
             run = Run(words, directory)
             assert run.code == 1, (words, run.code, run.err)
+
+
+LONG = "waits for two gpus that a job of another user holds until it may be moved again"
+NARROW = {
+    "list": {"jobs": [JOB, dict(JOB, id=123456, name="a-name-of-many-letters-" * 2, reason=LONG)],
+             "next": 0},
+    "show": dict(JOB, reason=LONG, nodes=[{"name": f"node-{n}", "devices": 4} for n in range(9)],
+                 history=[dict(JOB["history"][1], reason=LONG)] * 2),
+    "wait": dict(JOB, state="done", reason=LONG),
+    "explain": {"text": f"job 17 (mlp) is queued\n  why             {LONG}\n"},
+    "nodes": {"nodes": [{"name": f"node-{n}", "device_type": "NVIDIA-H200", "state": "up",
+                         "devices": 8, "held": 8, "free": 0, "gone": 0,
+                         "jobs": [{"id": i, "devices": 1} for i in range(1000, 1008)]}
+                        for n in range(3)]},
+    "status": {"version": "0.1.0", "policy": "fixed-max-accum", "admission": "queue",
+               "scaler": "payback", "pid": 54321, "is_blocked": True, "blocked_reason": LONG,
+               "jobs": {"running": 21, "queued": 1000, "starting": 1, "paused": 3, "resizing": 2},
+               "devices": {"total": 400, "held": 300, "free": 100, "gone": 0}},
+    "calibrate": {"state": "failed", "reason": LONG, "time_us": 1790000000000000},
+}
+
+
+def answers_fit_narrow_terminals():
+    for command, said in NARROW.items():
+        words = COMMANDS[command] + (["--show"] if command == "calibrate" else [])
+        with daemon(lambda *_: answer(200, said)) as d:
+            wide = d.run(command, *words)
+            for columns in (40, 60, 80, 100):
+                run = d.run(command, *words, COLUMNS=str(columns))
+                lines = (run.out + run.err).splitlines()
+                assert lines and all(len(line) <= columns for line in lines), \
+                    f"{command} at {columns}:\n{run.out}{run.err}"
+                if command != "list":  # one line a job: its reason may be cut
+                    shown = " ".join(run.out.split())
+                    for word in LONG.split() if LONG in wide.out else ["1000:1", "1007:1"]:
+                        assert word in shown, f"{command} at {columns}: no {word}\n{run.out}"
+
+
+def stories_fit_narrow_terminals():
+    story = HERE.parent / "golden" / "three_jobs_share_and_grow.scn"
+    with tempfile.TemporaryDirectory() as top:
+        words = ["simulate", "--svg", "none", str(story)]
+        wide = Run(words, pathlib.Path(top)).expect(0, err="").out
+        assert wide.splitlines()[-4].split() == \
+            ["JOB", "STATE", "SUBMIT", "START", "END", "TOOK", "GPU-HOURS", "RESIZES"], wide
+        for columns in (40, 60, 80):
+            out = Run(words, pathlib.Path(top), COLUMNS=str(columns)).expect(0).out
+            assert all(len(line) <= columns for line in out.splitlines()), out
+            clock = lambda text: re.findall(r"^\[.*?\] \S+", text, re.M)
+            assert clock(out) == clock(wide) and " TOOK" in out, out
+            if columns == 80:
+                assert out.splitlines()[-4:] == wide.splitlines()[-4:], out
+
+
+def failures_fit_narrow_terminals_and_help_does_too():
+    with daemon(lambda *_: problem(409, "state", LONG, "id")) as d:
+        for words in (["show", "17"], ["show", "--bogus"], ["submit", "--", "/no/such"], ["lst"],
+                      ["--help"], *([command, "--help"] for command in COMMANDS)):
+            run = d.run(*words, COLUMNS="40")
+            lines = (run.out + run.err).splitlines()
+            bad = [line for line in lines if len(line) > 40 and " " in line.strip()]
+            assert lines and not bad, (words, bad)
 
 
 def colour_is_for_terminals_only():
