@@ -3,7 +3,8 @@
  *
  * Following is a row of streams, each from the byte where the one before ended
  * (docs/api.md). When a stream brings nothing, the job is asked for: if it had ended
- * before, what is left is read once more, so the last line is never lost.
+ * before, what is left is read once more, so the last line is never lost. A daemon that
+ * goes away meanwhile is waited for; the next stream begins at the byte that is missing.
  *
  * With --json each line of the log becomes an object, its line end included, so that the
  * texts joined are the log again (bytes that are no UTF-8 come as '?'). */
@@ -19,6 +20,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/final.h"
+#include "cli/patience.h"
 #include "cli/say.h"
 #include "core/limits.h"
 #include "wire/jsonout.h"
@@ -109,26 +111,46 @@ static int read_once(struct follower *f, const char *follow, struct err *err)
     return rc;
 }
 
-static int follow(struct follower *f, struct err *err)
+/* One stream, and after a silent one what became of the job. */
+static int follow_once(struct follower *f, bool *ret_ended, struct err *err)
 {
     const struct timespec gap = {.tv_nsec = QUIET_GAP_MS * 1000000L};
+    int64_t before = f->offset;
+    enum job_state state;
+    int rc = read_once(f, "&follow=1", err);
 
-    for (;;) {
-        int64_t before = f->offset;
-        enum job_state state;
-        int rc = read_once(f, "&follow=1", err);
+    if (rc < 0 || f->offset > before)
+        return rc;
+    rc = final_ask(f->client, f->job, &state, err);
+    if (rc < 0)
+        return rc;
+    *ret_ended = job_state_is_final(state);
+    if (*ret_ended)
+        return read_once(f, "", err);
+    (void)nanosleep(&gap, NULL);
+    return 0;
+}
 
-        if (rc < 0)
+static int follow(struct follower *f, struct err *err)
+{
+    struct patience patience = {.cli = f->cli};
+    bool has_ended = false;
+    int rc = read_once(f, "", err); /* what there is; and is there a daemon at all */
+
+    if (rc < 0)
+        return rc;
+    patience_heard(&patience);
+    while (!has_ended) {
+        *err = (struct err){0};
+        rc = follow_once(f, &has_ended, err);
+        if (rc == 0)
+            patience_heard(&patience);
+        else if (patience_bears(&patience, err))
+            has_ended = false;
+        else
             return rc;
-        if (f->offset > before)
-            continue;
-        rc = final_ask(f->client, f->job, &state, err);
-        if (rc < 0)
-            return rc;
-        if (job_state_is_final(state))
-            return read_once(f, "", err);
-        (void)nanosleep(&gap, NULL);
     }
+    return 0;
 }
 
 static int logs(const struct cli *cli, struct follower *f, const char *mode)

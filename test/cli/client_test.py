@@ -201,8 +201,8 @@ def wait_tells_the_end_by_its_exit_code():
         states = iter(["queued", "running", state])
         with daemon(lambda *_: answer(200, dict(JOB, state=next(states)))) as d:
             d.run("wait", "17").expect(code, f"job 17 mlp: {state}: grew\n", "")
-            assert d.requests[0][1] == "/v1/jobs/17/wait?timeout_s=30"
-            assert len(d.requests) == 3
+            assert [r[1] for r in d.requests] == \
+                [f"/v1/jobs/17/wait?timeout_s={n}" for n in (0, 30, 30)]
 
 
 def wait_gives_up_after_its_timeout():
@@ -211,14 +211,33 @@ def wait_gives_up_after_its_timeout():
             13, "", "elastane: job 17 has not ended\n")
 
 
+AWAY = "; waiting up to 60 s for it to come back\n"
+
+
 def wait_outlives_a_daemon_that_restarts():
     steps = iter([answer(200, JOB), None, problem(503, "again", "stopping"),
                   answer(200, dict(JOB, state="done"))])
     with daemon(lambda *_: next(steps)) as d:
-        d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n", "")
+        run = d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n")
+        assert run.err.count(AWAY) == 1 and "broke off" in run.err, run.err
     steps = iter([problem(503, "again", "stopping"), answer(200, dict(JOB, state="done"))])
     with daemon(lambda *_: next(steps)) as d:
-        d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n", "")
+        d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n",
+                                   "elastane: warning: stopping" + AWAY)
+
+
+def wait_does_not_wait_for_a_daemon_that_never_was():
+    with daemon(lambda *_: None) as d:
+        d.run("wait", "17").expect(3, "")
+        assert len(d.requests) == 1
+        d.run("wait", "17", "--socket", "none").expect(3, "")
+
+
+def wait_tells_when_its_time_is_over_and_no_daemon_answers():
+    steps = iter([answer(200, JOB)])
+    with daemon(lambda *_: next(steps, None)) as d:
+        run = d.run("wait", "--timeout", "2s", "17").expect(13, "")
+        assert run.err.endswith("has not ended as far as is known: no daemon answers\n"), run.err
 
 
 def logs_are_passed_on_as_they_are():
@@ -256,16 +275,35 @@ def logs_follow_until_the_last_line():
             return answer(200, dict(JOB, state="done"))
         offset = int(re.search(r"offset=(\d+)", path)[1])
         if "follow" not in path:
-            return answer(200, b"last\n", "application/octet-stream")
+            return answer(200, b"last\n" if offset else b"", "application/octet-stream")
         if offset == 0:
             return [head, chunk("one\n"), chunk("two\n"), b"0\r\n\r\n"]
         return [head, b"0\r\n\r\n"]
 
     with daemon(handler) as d:
         d.run("logs", "-f", "17").expect(0, "one\ntwo\nlast\n", "")
-        assert asked == ["/v1/jobs/17/logs?rank=0&offset=0&follow=1",
+        assert asked == ["/v1/jobs/17/logs?rank=0&offset=0",
+                         "/v1/jobs/17/logs?rank=0&offset=0&follow=1",
                          "/v1/jobs/17/logs?rank=0&offset=8&follow=1", "/v1/jobs/17",
                          "/v1/jobs/17/logs?rank=0&offset=8"], asked
+
+
+def logs_go_on_where_a_daemon_that_restarts_broke_off():
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    text = b"one\ntwo\nlast\n"
+    broken = iter([0, 1])
+
+    def handler(method, path, *_):
+        if path == "/v1/jobs/17":
+            return answer(200, dict(JOB, state="done"))
+        offset = int(re.search(r"offset=(\d+)", path)[1])
+        if "follow" in path and next(broken, None) is not None:
+            return [head, b"4\r\n" + text[offset:offset + 4] + b"\r\n"]  # and no more
+        return answer(200, text[offset:] if offset else b"", "application/octet-stream")
+
+    with daemon(handler) as d:
+        run = d.run("logs", "-f", "17").expect(0, text.decode())
+        assert run.err.count(AWAY) >= 1, run.err
 
 
 def logs_of_no_such_rank_are_not_found():
@@ -581,7 +619,17 @@ def a_hung_daemon_is_given_up():
         assert time.monotonic() - began < 40
 
 
-SLOW = [a_hung_daemon_is_given_up]
+def a_daemon_that_stays_away_is_given_up():
+    steps = iter([answer(200, JOB)])
+    with daemon(lambda *_: next(steps, None)) as d:
+        began = time.monotonic()
+        run = d.run("wait", "17", "--json").expect(3, "")
+        assert 55 < time.monotonic() - began < 75
+        told = [json.loads(line) for line in run.err.splitlines()]
+        assert [sorted(t) for t in told] == [["warning"], ["code", "error", "exit", "field"]], told
+
+
+SLOW = [a_hung_daemon_is_given_up, a_daemon_that_stays_away_is_given_up]
 HELPERS = {"daemon", "always", "failure", "main"}
 QUICK = [f for name, f in list(globals().items())
          if getattr(f, "__module__", "") == "__main__" and not isinstance(f, type)
