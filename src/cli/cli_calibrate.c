@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli_calibrate.c - have the daemon measure how fast devices talk to each other, and show
  * what it found. */
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,6 +50,78 @@ static int print(const struct cli *cli, const struct reply_calibration *c)
     return exit;
 }
 
+#define NODES_NAMED 4 /* of those whose holders a message names */
+
+/* "needs 2 free devices, 1 free now": who holds the others, and what may be done. */
+static void explain_busy(struct client *client, struct buf *body, struct err *err)
+{
+    struct reply_nodes nodes = {0};
+    struct err ignored = {0};
+    struct buf text;
+    int64_t n_up = 0;
+    size_t n = 0;
+
+    buf_init(&text, sizeof err->text - 1);
+    buf_puts(&text, err->text);
+    if (client_call(client, "GET", "/v1/nodes", NULL, body, &ignored) < 0 ||
+        reply_nodes_decode(body->text, body->len, &nodes, &ignored) < 0)
+        goto out;
+    for (size_t i = 0; i < nodes.n; i++) {
+        const struct reply_node *node = &nodes.items[i];
+
+        n_up += node->held + node->free;
+        if (node->jobs[0] == '\0')
+            continue;
+        if (n < NODES_NAMED)
+            buf_printf(&text, "%s%s on %.*s", n > 0 ? ", " : "; jobs (id:devices) hold ",
+                       node->jobs, (int)sizeof node->name, node->name);
+        n++;
+    }
+    if (n > NODES_NAMED)
+        buf_printf(&text, " and %zu nodes more (elastane nodes)", n - NODES_NAMED);
+    if (n_up < 2)
+        buf_printf(&text,
+                   "; %" PRId64 " device%s up, and there is nothing to measure "
+                   "between fewer than two",
+                   n_up, n_up == 1 ? " is" : "s are");
+    else if (n > 0)
+        buf_puts(&text,
+                 "; wait until one has ended (elastane wait ID), or pause one that "
+                 "saves (elastane pause ID), calibrate, and resume it");
+out:
+    (void)err_set(err, err->code, "%s", text.text);
+    reply_nodes_release(&nodes);
+    buf_release(&text);
+}
+
+/* A measurement that another started is over within about a minute. */
+static bool is_running(struct client *client, struct buf *body)
+{
+    struct reply_calibration c = {0};
+    struct err ignored = {0};
+    bool is_it = client_call(client, "GET", "/v1/calibrate", NULL, body, &ignored) == 0 &&
+                 reply_calibration_decode(body->text, body->len, &c, &ignored) == 0 &&
+                 strcmp(c.state, "running") == 0;
+
+    reply_calibration_release(&c);
+    return is_it;
+}
+
+static int start_it(struct client *client, const char *start, struct buf *body,
+                    struct err *err)
+{
+    int rc = client_call(client, "POST", start, NULL, body, err);
+
+    if (rc != E_BUSY)
+        return rc;
+    if (is_running(client, body))
+        return err_set(err, rc,
+                       "a calibration is running already; it takes about a minute, then "
+                       "'elastane calibrate --show' shows it");
+    explain_busy(client, body, err);
+    return rc;
+}
+
 /* Starts a measurement unless only the last one is wanted, then polls until it is over.
  */
 static int measure(const struct cli *cli, struct client *client, const char *start,
@@ -57,7 +131,7 @@ static int measure(const struct cli *cli, struct client *client, const char *sta
     int rc = 0;
 
     if (start)
-        rc = client_call(client, "POST", start, NULL, body, err);
+        rc = start_it(client, start, body, err);
     if (start && rc == 0 && isatty(STDERR_FILENO))
         cli_note(cli, "measuring on the free devices, about a minute ...");
     (void)snprintf(path, sizeof path, "/v1/calibrate?timeout_s=%d",

@@ -389,6 +389,39 @@ def calibrate_waits_for_the_result():
         assert "4194304     2      1  812 us" in out, out
 
 
+def calibrate_tells_who_is_in_its_way():
+    node = {"device_type": "cpu", "state": "up", "gone": 0}
+    nodes = [dict(node, name=f"n{n}", devices=2, held=1 if n == 1 else 2, free=n == 1,
+                  jobs=[{"id": n, "devices": 1}] + ([{"id": 9, "devices": 1}] if n > 1 else []))
+             for n in range(1, 7)]
+    for one in nodes:
+        one["free"] = int(one["free"])
+    state = {"state": "none"}
+
+    def handler(method, path, *_):
+        if method == "POST":
+            return problem(409, "busy", "needs 2 free devices, 1 free now")
+        return answer(200, state if path == "/v1/calibrate" else {"nodes": nodes})
+
+    with daemon(handler) as d:
+        d.run("calibrate").expect(
+            1, "", "elastane: needs 2 free devices, 1 free now; jobs (id:devices) hold 1:1 on n1, "
+            "2:1 9:1 on n2, 3:1 9:1 on n3, 4:1 9:1 on n4 and 2 nodes more (elastane nodes); wait "
+            "until one has ended (elastane wait ID), or pause one that saves (elastane pause ID), "
+            "calibrate, and resume it\n")
+        assert "pause" in failure(d.run("calibrate", "--json"), 1, "busy")
+        nodes[:] = [dict(node, name="n1", devices=1, held=0, free=1, jobs=[])]
+        d.run("calibrate").expect(
+            1, "", "elastane: needs 2 free devices, 1 free now; 1 device is up, and there is "
+            "nothing to measure between fewer than two\n")
+        state["state"] = "running"
+        run = d.run("calibrate").expect(1, "")
+        assert "running already; it takes about a minute" in run.err, run.err
+    with daemon(lambda method, *_: problem(409, "busy", "needs 2 free devices, 1 free now")
+                if method == "POST" else None) as d:
+        d.run("calibrate").expect(1, "", "elastane: needs 2 free devices, 1 free now\n")
+
+
 # Every command with operands that fit, as it asks the daemon or reads a file.
 COMMANDS = {"submit": ["good.yaml"], "list": [], "show": ["17"], "logs": ["17"], "wait": ["17"],
             "cancel": ["17"], "pause": ["17"], "resume": ["17"], "update": ["17", "--gpus", "2"],
