@@ -166,8 +166,8 @@ static int logs(const struct cli *cli, struct follower *f, const char *mode)
     if (rc < 0)
         return cli_fail(cli, &err);
     if (f->offset == 0)
-        cli_note(cli, "elastane: rank %" PRId64 " of job %" PRIu32 " wrote nothing%s",
-                 f->rank, f->job, mode[0] ? "" : " so far");
+        cli_note(cli, "elastane: rank %" PRId64 " of job %" PRIu32 " has written nothing",
+                 f->rank, f->job);
     return CLI_OK;
 }
 

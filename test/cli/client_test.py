@@ -261,7 +261,7 @@ def logs_come_as_objects_with_json():
         assert "".join(t["text"] for t in told[3:-1]) == "x" * 70000 + "\n"
     with daemon(lambda *_: answer(200, b"", "application/octet-stream")) as d:
         d.run("logs", "--json", "17").expect(
-            0, "", '{"note":"elastane: rank 0 of job 17 wrote nothing so far"}\n')
+            0, "", '{"note":"elastane: rank 0 of job 17 has written nothing"}\n')
 
 
 def logs_follow_until_the_last_line():
@@ -473,6 +473,35 @@ def json_tells_every_failure_in_one_form():
             done = subprocess.run([PROGRAM, "show", "17", "--json"], stdout=full, timeout=60,
                                   env={"ELASTANE_SOCKET": d.path}, stderr=subprocess.PIPE)
         assert done.returncode == 1 and json.loads(done.stderr)["exit"] == 1, done
+
+
+def help_and_manual_name_the_same_options():
+    manual = HERE.parents[1] / "man"
+    page = (manual / "elastane.1").read_text()
+    synopsis = page.split(".Sh SYNOPSIS")[1].split(".Sh DESCRIPTION")[0]
+    common, rest = page.split(".Sh COMMANDS")
+    sections = {name.strip(): text for title, text in
+                re.findall(r"^\.Ss (.*)\n((?:.*\n(?!\.S[hs]))*)", rest, re.M)
+                for name in title.split(",")}
+    assert list(sections) == list(COMMANDS), list(sections)
+    told = lambda text: {word for line in re.findall(r"^\.It .*$", text, re.M)
+                         for word in re.findall(r"Fl -([a-z-]+)", line)}
+    fields = {word for line in re.findall(r"^\.It Cm ([a-z, -]+?)(?: Pq .*)?$",
+                                          (manual / "elastane-job.5").read_text(), re.M)
+              for word in line.split(" , ")}
+    general = told(common)
+    for command in COMMANDS:
+        out = subprocess.run([PROGRAM, command, "--help"], capture_output=True, check=True).stdout
+        helped = set(re.findall(r"^  (?:-., |    )--([a-z-]+)", out.decode(), re.M))
+        assert {"json", "help"} <= helped and ("socket" in helped) == (command not in OFFLINE)
+        more = fields if command in ("submit", "update") else set()
+        own = told(sections[command])
+        assert helped <= own | general | more, (command, helped - own - general - more)
+        assert own | general <= helped | {"socket"}, (command, own - helped)
+        part = re.search(rf"^\.Cm .*\b{command}\b.*\n((?:(?!\.Nm).*\n)*)", synopsis, re.M)
+        assert part, (command, synopsis)
+        for option in re.findall(r"Fl -([a-z-]+)", part[1]):
+            assert option in helped, (command, option)
 
 
 def json_failures_of_several_jobs_are_a_line_each():
