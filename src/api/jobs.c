@@ -176,10 +176,58 @@ void handle_wait(struct request *r)
     poll_wait(r);
 }
 
+static void fail(struct request *r, int rc, struct err *err)
+{
+    if (err->code == 0)
+        (void)err_set(err, rc, "out of memory");
+    request_fail(r, err);
+}
+
+static void explain_past(struct request *r);
+
+static void poll_explain(struct request *r)
+{
+    if (request_is_durable(r))
+        explain_past(r);
+}
+
+/* Of a job that is not in the core: it has ended, or never was, which is certain only
+ * when its last row is on the disk. */
+static void explain_past(struct request *r)
+{
+    struct api *api = r->api;
+    bool may_come = r->seq == 0 && api_has_undurable(api); /* asked before we look */
+    struct past_job job;
+    struct recount recount;
+    struct err err = {0};
+    struct buf text;
+    int rc = past_find(api->past, r->match.job, &job, &err);
+
+    if (rc == E_NOTFOUND && may_come) {
+        request_park_until_durable(r, poll_explain);
+        poll_explain(r);
+        return;
+    }
+    if (rc < 0) {
+        fail(r, rc, &err);
+        return;
+    }
+    rc = past_recount(api->past, r->match.job, &recount, &err);
+    if (rc == 0) {
+        buf_init(&text, ANSWER_MAX);
+        answer_recount(&job.spec, &job.run, &recount, &text);
+        request_json(r, 200, &text);
+    } else {
+        fail(r, rc, &err);
+    }
+    past_job_release(&job);
+}
+
 void handle_explain(struct request *r)
 {
     struct api *api = r->api;
     struct explain *x = mem_new(1, sizeof(*x));
+    struct recount recount = {0};
     struct err err = {0};
     struct buf text;
     int rc = E_NOMEM;
@@ -187,16 +235,16 @@ void handle_explain(struct request *r)
     if (x)
         rc = explain_job(engine_core(api->engine), r->match.job, clock_now(api->clock), x,
                          &err);
+    if (rc == 0 && !job_state_holds_devices(x->run.state))
+        rc = past_recount(api->past, r->match.job, &recount, &err);
     if (rc == 0) {
         buf_init(&text, ANSWER_MAX);
-        answer_explain(x, &text);
+        answer_explain(x, &recount, &text);
         request_json(r, 200, &text);
     } else if (rc == E_NOTFOUND) {
-        jobs_answer_gone(r);
+        explain_past(r);
     } else {
-        if (err.code == 0)
-            (void)err_set(&err, rc, "out of memory");
-        request_fail(r, &err);
+        fail(r, rc, &err);
     }
     mem_free(x);
 }

@@ -134,6 +134,42 @@ int past_history(struct past *past, uint32_t job, struct buf *out, struct err *e
     return rc < 0 ? rc : buf_error(out);
 }
 
+struct telling {
+    struct recount *ret;
+    struct err *err;
+    int64_t last_id;
+};
+
+static int take_told(void *arg, const struct store_fact *fact)
+{
+    struct telling *t = arg;
+    struct recount *r = t->ret;
+
+    t->last_id = fact->id;
+    if (fact->kind != ENGINE_FACT_HISTORY)
+        return 0;
+    if (r->n == RECOUNT_MOVES_MAX) {
+        memmove(r->moves, r->moves + 1, sizeof(r->moves) - sizeof(r->moves[0]));
+        r->n--;
+        r->n_before++;
+    }
+    return answer_move_decode(fact->json, strlen(fact->json), &r->moves[r->n++], t->err);
+}
+
+int past_recount(struct past *past, uint32_t job, struct recount *ret, struct err *err)
+{
+    struct telling t = {.ret = ret, .err = err};
+    int rc;
+
+    *ret = (struct recount){0};
+    do {
+        struct store_page page = {.from_id = t.last_id, .limit = STORE_PAGE_MAX};
+
+        rc = store_reader_facts(past->reader, job, &page, take_told, &t, err);
+    } while (rc == STORE_PAGE_MAX);
+    return rc < 0 ? rc : 0;
+}
+
 struct walk {
     past_fn fn;
     void *arg;

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "core/job.h"
+#include "core/recount.h"
 
 #define PAST_HISTORY_MAX 10000 /* newest moves of one job */
 
@@ -31,6 +32,10 @@ void past_job_release(struct past_job *job);
 
 /* Appends the job's moves as a JSON array, oldest first. */
 int past_history(struct past *past, uint32_t job, struct buf *out,
+                 struct err *err) ATTR_MUST_USE;
+
+/* The newest of the job's moves that are durable; none of one that never was. */
+int past_recount(struct past *past, uint32_t job, struct recount *ret,
                  struct err *err) ATTR_MUST_USE;
 
 /* Called with each ended job, ascending by id; lent. 0: go on, 1: stop, or an error. */

@@ -31,10 +31,10 @@ static int act(const struct cli *cli, const char *verb, uint32_t job, struct buf
     }
     if (rc == 0 && !cli->is_json)
         printf("job %u: %s\n", (unsigned)job, accepted.state);
-    say_warnings(accepted.warnings);
+    say_warnings(cli, accepted.warnings);
     reply_accepted_release(&accepted);
     buf_release(&body);
-    return rc < 0 ? cli_fail(&err) : CLI_OK;
+    return rc < 0 ? cli_fail(cli, &err) : CLI_OK;
 }
 
 int action_run(struct cli *cli, const struct cli_command *command, int argc, char **argv)
@@ -48,14 +48,14 @@ int action_run(struct cli *cli, const struct cli_command *command, int argc, cha
     if (cli_args_plain(&args, 1, INT_MAX) == CLI_ARGS_DONE)
         return args.exit;
     for (int i = args.first; i < argc; i++) {
-        int rc = say_job_id(command, argv[i], &job);
+        int rc = say_job_id(cli, argv[i], &job);
 
         if (rc != 0)
             return rc;
     }
     buf_init(&json, REPLY_MAX);
     for (int i = args.first; i < argc; i++) {
-        int rc = say_job_id(command, argv[i], &job);
+        int rc = say_job_id(cli, argv[i], &job);
 
         if (rc == 0)
             rc = act(cli, command->name, job, &json);

@@ -2,7 +2,6 @@
 /* args.c - one table of options per command: getopt_long() is fed from it, and so is the
  * help. The options that all commands have stand in a second table behind the first. */
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,9 +9,11 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/term.h"
+#include "cli/wrap.h"
 #include "wire/suggest.h"
 
 #define OPTIONS_MAX 64
+#define HELP_INDENT 10
 #define HELP_WIDTH  80 /* when there is no terminal */
 
 enum { OPT_JSON = CLI_LONG + 1000, OPT_SOCKET };
@@ -27,6 +28,7 @@ void cli_args_init(struct cli_args *args, struct cli *cli,
                    const struct cli_command *command, int argc, char **argv)
 {
     ASSERT(command->n_options + ARRAY_SIZE(common) < OPTIONS_MAX);
+    cli->command = command;
     *args = (struct cli_args){.cli = cli, .command = command, .argc = argc, .argv = argv};
     optind = 0; /* glibc: begin anew */
     opterr = 0;
@@ -44,8 +46,7 @@ static const struct cli_option *option_at(const struct cli_command *command, siz
 /* Whether the help names the option: not those that mean nothing to the command. */
 static bool is_told(const struct cli_command *command, const struct cli_option *o)
 {
-    return !(o->id == OPT_JSON && command->no_json) &&
-           !(o->id == OPT_SOCKET && command->no_daemon);
+    return o->id != OPT_SOCKET || !command->no_daemon;
 }
 
 /* What getopt_long() wants, from the two tables. */
@@ -84,26 +85,9 @@ static int option_head(char *to, size_t size, const struct cli_option *o)
                     o->arg ? o->arg : "");
 }
 
-/* Words of the text, wrapped; lines after the first begin at `indent`. */
-static void print_wrapped(const char *text, int indent, int width)
+static void print_wrapped(const char *text, int at, int indent, int width)
 {
-    int at = indent;
-
-    while (*text) {
-        int n = (int)strcspn(text, " ");
-
-        if (at > indent && at + 1 + n > width) {
-            printf("\n%*s", indent, "");
-            at = indent;
-        } else if (at > indent) {
-            putchar(' ');
-            at++;
-        }
-        printf("%.*s", n, text);
-        at += n;
-        text += n;
-        text += strspn(text, " ");
-    }
+    wrap_print(stdout, text, (struct wrap){(size_t)at, (size_t)indent, (size_t)width});
     putchar('\n');
 }
 
@@ -122,23 +106,27 @@ static void print_help(const struct cli_command *command)
         column = n > column ? n : column;
     }
     column += 2;
-    printf("Usage: elastane %s %s\n", command->name, command->usage);
-    print_wrapped(command->summary, 0, width);
+    (void)snprintf(head, sizeof head, "Usage: elastane %s ", command->name);
+    printf("%s", head);
+    print_wrapped(command->usage, (int)strlen(head), HELP_INDENT, width);
+    print_wrapped(command->summary, 0, 0, width);
     printf("\nOptions:\n");
     for (size_t i = 0; (o = option_at(command, i)) != NULL; i++) {
         if (!is_told(command, o))
             continue;
         (void)option_head(head, sizeof head, o);
         if (column + 20 > width) {
-            printf("%s\n%*s", head, 10, "");
-            print_wrapped(o->help, 10, width);
+            printf("%s\n%*s", head, HELP_INDENT, "");
+            print_wrapped(o->help, HELP_INDENT, HELP_INDENT, width);
         } else {
             printf("%-*s", column, head);
-            print_wrapped(o->help, column, width);
+            print_wrapped(o->help, column, column, width);
         }
     }
-    if (command->details)
-        printf("\n%s", command->details);
+    if (command->details) {
+        putchar('\n');
+        print_wrapped(command->details, 0, 0, width);
+    }
 }
 
 static int take_common(struct cli_args *args, int id)
@@ -173,14 +161,13 @@ static int refuse(const struct cli_args *args, int id)
     const char *near = NULL;
 
     if (id == ':')
-        return cli_usage(args->command, "%s needs a value", word);
+        return cli_usage(args->cli, "%s needs a value", word);
     if (strncmp(word, "--", 2) != 0)
-        return cli_usage(args->command, "unknown option -%c", optopt);
+        return cli_usage(args->cli, "unknown option -%c", optopt);
     near = suggest_nearest(word + 2, option_word, args->command);
     if (near)
-        return cli_usage(args->command, "unknown option %s; did you mean --%s?", word,
-                         near);
-    return cli_usage(args->command, "unknown option %s", word);
+        return cli_usage(args->cli, "unknown option %s; did you mean --%s?", word, near);
+    return cli_usage(args->cli, "unknown option %s", word);
 }
 
 int cli_args_next(struct cli_args *args)
@@ -218,23 +205,7 @@ int cli_args_plain(struct cli_args *args, int min_operands, int max_operands)
     n = args->argc - args->first;
     if (n >= min_operands && n <= max_operands)
         return CLI_ARGS_END;
-    args->exit = cli_usage(args->command, n < min_operands ? "an operand is missing"
-                                                           : "too many operands");
+    args->exit = cli_usage(args->cli, n < min_operands ? "an operand is missing"
+                                                       : "too many operands");
     return CLI_ARGS_DONE;
-}
-
-int cli_usage(const struct cli_command *command, const char *fmt, ...)
-{
-    va_list args;
-
-    fputs("elastane: ", stderr);
-    va_start(args, fmt);
-    (void)vfprintf(stderr, fmt, args);
-    va_end(args);
-    if (command)
-        fprintf(stderr, "\nUsage: elastane %s %s\nTry 'elastane %s --help'.\n",
-                command->name, command->usage, command->name);
-    else
-        fprintf(stderr, "\nTry 'elastane --help'.\n");
-    return CLI_USAGE;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli.c - the table of commands, and what they say when things go wrong. */
+/* cli.c - the table of commands, and where a command line goes. */
 #include "cli/cli.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "cli/term.h"
+#include "cli/say.h"
 #include "wire/quantity.h"
 #include "wire/suggest.h"
 
@@ -34,33 +33,47 @@ static const char *command_word(const void *ctx, size_t index)
 
 static void print_help(void)
 {
-    printf("Usage: elastane COMMAND [OPTION]... [OPERAND]...\n"
-           "Hands training jobs to elastaned and shows what becomes of them.\n\n"
-           "Commands:\n");
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\nOptions:\n"
-           "  -h, --help     print this help\n"
-           "      --version  print the version\n"
-           "\n'elastane COMMAND --help' tells more; so does elastane(1).\n");
+    say_lines("Usage: elastane COMMAND [OPTION]... [OPERAND]...\n"
+              "Hands training jobs to elastaned and shows what becomes of them.\n\n"
+              "Commands:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        char name[24];
+
+        (void)snprintf(name, sizeof name, "  %s", commands[i]->name);
+        say_field(name, 13, "%s", commands[i]->summary);
+    }
+    say_lines("\nOptions:\n"
+              "  -h, --help     print this help\n"
+              "      --version  print the version\n"
+              "\n'elastane COMMAND --help' tells more; so does elastane(1).\n");
 }
 
-static int unknown_command(const char *word)
+static int unknown_command(const struct cli *cli, const char *word)
 {
     const char *near = suggest_nearest(word, command_word, NULL);
 
     if (near)
-        return cli_usage(NULL, "unknown command '%s'; did you mean '%s'?", word, near);
-    return cli_usage(NULL, "unknown command '%s'", word);
+        return cli_usage(cli, "unknown command '%s'; did you mean '%s'?", word, near);
+    return cli_usage(cli, "unknown command '%s'", word);
 }
 
 /* Whatever was printed must have arrived: a full disk is not success. */
-static int finish(int exit)
+static int finish(const struct cli *cli, int exit)
 {
+    const struct err err = {.code = E_STATE, .text = "cannot write to standard output"};
+
     if (fflush(stdout) == 0 && !ferror(stdout))
         return exit;
-    fprintf(stderr, "elastane: cannot write to standard output\n");
-    return exit == CLI_OK ? CLI_FAILED : exit;
+    return cli_fail_with(cli, exit == CLI_OK ? CLI_FAILED : exit, &err);
+}
+
+/* Before the options are read; what stands behind "--" is not ours. */
+static bool has_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
 }
 
 static const struct cli_command *find(const char *word)
@@ -81,7 +94,7 @@ static int help_on(struct cli *cli, char *word)
     if (command)
         return command->run(cli, 2, argv);
     if (word)
-        return unknown_command(word);
+        return unknown_command(cli, word);
     print_help();
     return CLI_OK;
 }
@@ -91,50 +104,20 @@ int cli_main(int argc, char **argv)
     const struct cli_command *command;
     struct cli cli = {0};
 
+    cli.seems_json = has_json(argc, argv);
     if (argc < 2)
-        return cli_usage(NULL, "a command is missing");
+        return cli_usage(&cli, "a command is missing");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
-        return finish(help_on(&cli, argv[2]));
+        return finish(&cli, help_on(&cli, argv[2]));
     if (strcmp(argv[1], "--version") == 0) {
         printf("elastane %s\n", ELASTANE_VERSION);
-        return finish(CLI_OK);
+        return finish(&cli, CLI_OK);
     }
     command = find(argv[1]);
     if (command)
-        return finish(command->run(&cli, argc - 1, argv + 1));
-    return unknown_command(argv[1]);
-}
-
-int cli_fail(const struct err *err)
-{
-    bool is_id = err->code == E_NOTFOUND && strcmp(err->field, "id") == 0;
-
-    fprintf(stderr, "elastane: %s%s", err->field, err->field[0] ? ": " : "");
-    term_print(stderr, err->text[0] ? err->text : err_name(err->code), "\n\t");
-    fprintf(stderr, "%s\n", is_id ? "; 'elastane list --all' shows all" : "");
-    switch (err->code) {
-    case E_NOTFOUND:
-        return CLI_NOT_FOUND;
-    case E_IO:
-    case E_CORRUPT:
-        return CLI_UNREACHABLE;
-    default:
-        return CLI_FAILED;
-    }
-}
-
-void cli_warn(const char *fmt, ...)
-{
-    char text[1024];
-    va_list args;
-
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    fputs("elastane: warning: ", stderr);
-    term_print(stderr, text, "");
-    fputc('\n', stderr);
+        return finish(&cli, command->run(&cli, argc - 1, argv + 1));
+    return unknown_command(&cli, argv[1]);
 }
 
 int cli_number(const char *text, int64_t min, int64_t max, int64_t *ret, struct err *err)

@@ -29,9 +29,14 @@ enum cli_exit {
     CLI_WAIT_TIMEOUT = 13, /* wait: --timeout passed first */
 };
 
+struct cli_command;
+
 struct cli {
-    const char *socket; /* --socket, or NULL: see client.h */
-    bool is_json;       /* --json */
+    const struct cli_command *command; /* NULL: none is known yet */
+    const char *socket;                /* --socket, or NULL: see client.h */
+    bool is_json;                      /* --json */
+    bool seems_json; /* the word --json stands somewhere: a command line that is wrong
+                        before it is refused in JSON too */
 };
 
 struct cli_option {
@@ -47,11 +52,10 @@ struct cli_command {
     const char *name;
     const char *usage;   /* what follows the name: "[OPTION]... ID" */
     const char *summary; /* one line, no full stop */
-    const char *details; /* further text of the help, lines ended by '\n'; may be NULL */
+    const char *details; /* further text of the help, one paragraph; may be NULL */
     const struct cli_option *options;
     size_t n_options;
-    bool no_json;   /* --json has no meaning; the help does not name it */
-    bool no_daemon; /* likewise --socket */
+    bool no_daemon; /* --socket has no meaning; the help does not name it */
     /* argv[0] is the command's name. */
     int (*run)(struct cli *cli, int argc, char **argv);
 };
@@ -87,13 +91,23 @@ int cli_args_next(struct cli_args *args);
 /* For commands that take none but the common options: parses all, and checks the number
  * of operands. Returns CLI_ARGS_END or CLI_ARGS_DONE. */
 int cli_args_plain(struct cli_args *args, int min_operands, int max_operands);
-/* Says what is wrong and how help is had; returns CLI_USAGE. */
-int cli_usage(const struct cli_command *command, const char *fmt, ...) ATTR_PRINTF(2, 3);
+/* What goes wrong is told on standard error: for people "elastane: field: text", with
+ * --json one object {"code","error","exit","field"} on a line. All return the exit code.
+ */
 
-/* "elastane: field: text" on standard error; returns the exit code for err->code. */
-int cli_fail(const struct err *err);
-/* "elastane: warning: ..." on standard error. */
-void cli_warn(const char *fmt, ...) ATTR_PRINTF(1, 2);
+/* The command line is wrong, and how help is had; CLI_USAGE. */
+int cli_usage(const struct cli *cli, const char *fmt, ...) ATTR_PRINTF(2, 3);
+/* The exit code follows from err->code. */
+int cli_fail(const struct cli *cli, const struct err *err);
+/* The same with the place in a file, "job.yaml:3:1". */
+int cli_fail_at(const struct cli *cli, const char *place, const struct err *err);
+#define CLI_PLACE_MAX 512
+/* The same with another exit code. */
+int cli_fail_with(const struct cli *cli, int exit, const struct err *err);
+/* "elastane: warning: ..." on standard error; with --json {"warning":"..."}. */
+void cli_warn(const struct cli *cli, const char *fmt, ...) ATTR_PRINTF(2, 3);
+/* The same for what is only said by the way; with --json {"note":"..."}. */
+void cli_note(const struct cli *cli, const char *fmt, ...) ATTR_PRINTF(2, 3);
 
 /* A decimal number within the limits, all of the text. E_INVALID, with the reason. */
 int cli_number(const char *text, int64_t min, int64_t max, int64_t *ret, struct err *err);

@@ -12,6 +12,6 @@ const struct cli_command cli_cancel = {
     .name = "cancel",
     .usage = "[OPTION]... ID...",
     .summary = "end jobs for good",
-    .details = "Running jobs get their notice and their grace to save.\n",
+    .details = "Running jobs get their notice and their grace to save.",
     .run = run,
 };

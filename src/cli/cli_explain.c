@@ -21,7 +21,7 @@ static int run(struct cli *cli, int argc, char **argv)
     cli_args_init(&args, cli, &cli_explain, argc, argv);
     if (cli_args_plain(&args, 1, 1) == CLI_ARGS_DONE)
         return args.exit;
-    rc = say_job_id(&cli_explain, argv[args.first], &job);
+    rc = say_job_id(cli, argv[args.first], &job);
     if (rc != 0)
         return rc;
     (void)snprintf(path, sizeof path, "/v1/jobs/%u/explain", (unsigned)job);
@@ -30,15 +30,11 @@ static int run(struct cli *cli, int argc, char **argv)
     if (rc == 0)
         rc = reply_text_decode(body.text, body.len, &text, &err);
     if (rc < 0) {
-        rc = cli_fail(&err);
+        rc = cli_fail(cli, &err);
     } else if (cli->is_json) {
-        rc = say_json(&body);
+        rc = say_json(cli, &body);
     } else {
-        size_t n = strlen(text);
-
         say_lines(text);
-        if (n > 0 && text[n - 1] != '\n')
-            putchar('\n');
         rc = CLI_OK;
     }
     mem_free(text);
@@ -49,6 +45,6 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct cli_command cli_explain = {
     .name = "explain",
     .usage = "[OPTION]... ID",
-    .summary = "tell why a job has what it has, or why it waits",
+    .summary = "tell why a job has what it has, why it waits, or why it ended",
     .run = run,
 };

@@ -18,11 +18,11 @@ static const struct cli_option options[] = {
 };
 
 static const struct table_column columns[] = {
-    {"ID", TABLE_RIGHT, false},   {"NAME", TABLE_LEFT, true},
-    {"STATE", TABLE_LEFT, false}, {"LEVEL", TABLE_LEFT, true},
-    {"GPUS", TABLE_RIGHT, false}, {"BATCH", TABLE_RIGHT, false},
-    {"DONE", TABLE_RIGHT, false}, {"RATE", TABLE_RIGHT, false},
-    {"TIME", TABLE_RIGHT, false}, {"REASON", TABLE_LEFT, true},
+    {"ID", TABLE_RIGHT, 0, 0},   {"NAME", TABLE_LEFT, 8, 0},
+    {"STATE", TABLE_LEFT, 0, 0}, {"LEVEL", TABLE_LEFT, 0, 7},
+    {"GPUS", TABLE_RIGHT, 0, 1}, {"BATCH", TABLE_RIGHT, 0, 4},
+    {"DONE", TABLE_RIGHT, 0, 2}, {"RATE", TABLE_RIGHT, 0, 6},
+    {"TIME", TABLE_RIGHT, 0, 5}, {"REASON", TABLE_LEFT, 20, 3},
 };
 
 #define STATE_COLUMN 2
@@ -131,11 +131,11 @@ static int list(struct cli *cli, const struct filter *filter)
         rc = fetch(client, filter, &t, cli->is_json ? &json : NULL, &err);
     client_close(client);
     if (rc < 0)
-        exit = cli_fail(&err);
+        exit = cli_fail(cli, &err);
     else if (cli->is_json)
         exit = printf("{\"jobs\":%s}\n", json.text) < 0 ? CLI_FAILED : CLI_OK;
     else
-        exit = say_table(&t, STATE_COLUMN);
+        exit = say_table(cli, &t, STATE_COLUMN);
     table_release(&t);
     buf_release(&json);
     return exit;
@@ -157,9 +157,9 @@ static int run(struct cli *cli, int argc, char **argv)
     if (id == CLI_ARGS_DONE)
         return args.exit;
     if (args.first < argc)
-        return cli_usage(&cli_list, "too many operands");
+        return cli_usage(cli, "too many operands");
     if (filter.states && (strlen(filter.states) > 200 || !are_states(filter.states)))
-        return cli_usage(&cli_list,
+        return cli_usage(cli,
                          "--state: is '%.40s'; give one or more of queued, starting, "
                          "running, resizing, stopping, paused, done, failed, cancelled "
                          "and dropped, with commas",
@@ -173,8 +173,8 @@ const struct cli_command cli_list = {
     .summary = "list the jobs",
     .details =
         "GPUS is what a job has, 2>4 while it moves, or what it asked for; DONE is "
-        "the share\nof the samples, or their number when the job's length is not "
-        "known; RATE is in\nsamples per second; TIME is how long it ran.\n",
+        "the share of the samples, or their number when the job's length is not "
+        "known; RATE is in samples per second; TIME is how long it ran.",
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .run = run,

@@ -7,20 +7,20 @@
 #include "wire/reply.h"
 
 static const struct table_column columns[] = {
-    {"NODE", TABLE_LEFT, true},   {"TYPE", TABLE_LEFT, true},
-    {"STATE", TABLE_LEFT, false}, {"GPUS", TABLE_RIGHT, false},
-    {"HELD", TABLE_RIGHT, false}, {"FREE", TABLE_RIGHT, false},
-    {"GONE", TABLE_RIGHT, false}, {"JOBS", TABLE_LEFT, true},
+    {"NODE", TABLE_LEFT, 8, 0},  {"TYPE", TABLE_LEFT, 8, 3},  {"STATE", TABLE_LEFT, 0, 0},
+    {"GPUS", TABLE_RIGHT, 0, 0}, {"HELD", TABLE_RIGHT, 0, 4}, {"FREE", TABLE_RIGHT, 0, 1},
+    {"GONE", TABLE_RIGHT, 0, 2}, {"JOBS", TABLE_LEFT, 8, 0},
 };
 
 #define STATE_COLUMN 2
 
-static int print(const struct reply_nodes *nodes)
+static int print(const struct cli *cli, const struct reply_nodes *nodes)
 {
     struct table t;
     int exit;
 
     table_init(&t, columns, ARRAY_SIZE(columns));
+    t.is_wrapped = true;
     for (size_t i = 0; i < nodes->n; i++) {
         const struct reply_node *node = &nodes->items[i];
 
@@ -33,7 +33,7 @@ static int print(const struct reply_nodes *nodes)
         table_cell(&t, "%lld", (long long)node->gone);
         table_cell(&t, "%s", node->jobs[0] ? node->jobs : "-");
     }
-    exit = say_table(&t, STATE_COLUMN);
+    exit = say_table(cli, &t, STATE_COLUMN);
     table_release(&t);
     return exit;
 }
@@ -54,9 +54,9 @@ static int run(struct cli *cli, int argc, char **argv)
     if (rc == 0)
         rc = reply_nodes_decode(body.text, body.len, &nodes, &err);
     if (rc < 0)
-        rc = cli_fail(&err);
+        rc = cli_fail(cli, &err);
     else
-        rc = cli->is_json ? say_json(&body) : print(&nodes);
+        rc = cli->is_json ? say_json(cli, &body) : print(cli, &nodes);
     reply_nodes_release(&nodes);
     buf_release(&body);
     return rc;
@@ -66,6 +66,6 @@ const struct cli_command cli_nodes = {
     .name = "nodes",
     .usage = "[OPTION]...",
     .summary = "show the nodes and who holds their devices",
-    .details = "JOBS names each holder as id:devices; GONE are devices that were lost.\n",
+    .details = "JOBS names each holder as id:devices; GONE are devices that were lost.",
     .run = run,
 };

@@ -12,6 +12,6 @@ const struct cli_command cli_pause = {
     .name = "pause",
     .usage = "[OPTION]... ID...",
     .summary = "stop jobs until they are resumed",
-    .details = "Running jobs save and give their devices back.\n",
+    .details = "Running jobs save and give their devices back.",
     .run = run,
 };

@@ -43,7 +43,7 @@ struct teller {
 static void tell(struct teller *t)
 {
     if (!t->is_silent)
-        (void)fwrite(t->text.text, 1, t->text.len, stdout);
+        say_story(t->text.text);
     buf_clear(&t->text);
 }
 
@@ -132,8 +132,7 @@ static int replay(const struct cli *cli, const char *dir, struct replay_options 
     buf_release(&t.text);
     if (rc == 0)
         return CLI_OK;
-    (void)cli_fail(&err);
-    return rc == E_NOTFOUND ? CLI_NOT_FOUND : CLI_FAILED;
+    return cli_fail(cli, &err);
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -151,12 +150,12 @@ static int run(struct cli *cli, int argc, char **argv)
         else if (id == OPT_CHECK)
             o.check = true;
         else if (cli_number(args.value, 1, INT64_MAX, &o.until_seq, &err) < 0)
-            return cli_usage(&cli_replay, "--until: %s", err.text);
+            return cli_usage(cli, "--until: %s", err.text);
     }
     if (id == CLI_ARGS_DONE)
         return args.exit;
     if (argc - args.first != 1)
-        return cli_usage(&cli_replay, "give one state directory");
+        return cli_usage(cli, "give one state directory");
     return replay(cli, argv[args.first], &o);
 }
 
@@ -165,7 +164,7 @@ const struct cli_command cli_replay = {
     .usage = "[OPTION]... DIR",
     .summary = "tell the story of a state directory",
     .no_daemon = true,
-    .details = "DIR is what elastaned --state names; it is only read.\n",
+    .details = "DIR is what elastaned --state names; it is only read.",
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .run = run,

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/say.h"
+#include "cli/simtable.h"
 #include "core/policy/policy.h"
 #include "report/run.h"
 #include "report/timeline.h"
@@ -196,22 +197,22 @@ static int simulate(const struct cli *cli, const struct wishes *w,
     sim_result_init(&result);
     buf_init(&out, TEXT_MAX);
     rc = sim_run(scn, &how, &result, err);
-    if (cli->is_json && rc == 0)
+    if (cli->is_json && rc == 0) {
         put_json(&out, scn, &result);
-    else if (!cli->is_json)
-        say_lines(result.story.text);
-    if (!cli->is_json && rc == 0) {
-        buf_puts(&out, how.wants_story ? "\n" : "");
-        sim_table(scn, &result, &out);
-    }
-    if (rc == 0)
         rc = buf_error(&out);
-    if (rc == 0)
-        say_lines(out.text);
+    } else if (!cli->is_json) {
+        say_story(result.story.text);
+    }
+    if (rc == 0 && cli->is_json) {
+        (void)fwrite(out.text, 1, out.len, stdout);
+    } else if (rc == 0) {
+        fputs(how.wants_story ? "\n" : "", stdout);
+        rc = simtable_print(cli, scn, &result) == CLI_OK ? 0 : E_NOMEM;
+    }
     if (rc == 0 && w->svg)
         rc = draw(w, scn, &result, title, err);
     if (rc == 0 && w->svg)
-        (void)fprintf(stderr, "timeline: %s\n", w->svg);
+        cli_note(cli, "timeline: %s", w->svg);
     buf_release(&out);
     sim_result_release(&result);
     return rc;
@@ -235,7 +236,7 @@ static int read_and_run(const struct cli *cli, const struct wishes *w, const cha
         rc = simulate(cli, w, &scn, path, &err);
     scenario_release(&scn);
     buf_release(&text);
-    return rc < 0 ? cli_fail(&err) : CLI_OK;
+    return rc < 0 ? cli_fail(cli, &err) : CLI_OK;
 }
 
 /* Told in full, a story brings its timeline: "a/b.scn" draws "b.svg" into the directory
@@ -283,7 +284,7 @@ static int run(struct cli *cli, int argc, char **argv)
     if (id == CLI_ARGS_DONE)
         return args.exit;
     if (argc - args.first != 1)
-        return cli_usage(&cli_simulate, "give one scenario, or - for standard input");
+        return cli_usage(cli, "give one scenario, or - for standard input");
     choose_svg(cli, &w, argv[args.first], svg, sizeof svg);
     return read_and_run(cli, &w, argv[args.first]);
 }
@@ -293,7 +294,7 @@ const struct cli_command cli_simulate = {
     .usage = "[OPTION]... STORY.scn",
     .summary = "run a scenario on virtual time and tell its story",
     .no_daemon = true,
-    .details = "The scheduler is the daemon's own; docs/scn.md describes the text.\n",
+    .details = "The scheduler is the daemon's own; docs/scn.md describes the text.",
     .options = options,
     .n_options = ARRAY_SIZE(options),
     .run = run,

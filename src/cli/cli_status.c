@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli_status.c - whether the daemon is well, and what it does. */
-#include <stdio.h>
-
 #include "cli/cli.h"
 #include "cli/say.h"
 #include "wire/reply.h"
 
-static void print(const struct reply_status *s)
+#define VALUE_COLUMN 10
+
+static int print(const struct reply_status *s)
 {
-    printf("elastaned %s, process %lld\n", s->version, (long long)s->pid);
-    printf("policy    %s, admission %s, scaler %s\n", s->policy, s->admission, s->scaler);
-    printf("devices   %lld: %lld held, %lld free, %lld gone\n", (long long)s->total,
-           (long long)s->held, (long long)s->free, (long long)s->gone);
-    printf("jobs      %s\n", s->jobs);
-    if (s->is_blocked) {
-        printf("BLOCKED   the journal cannot be written: ");
-        say_text(s->blocked_reason);
-        putchar('\n');
-    }
+    say_line("elastaned %s, process %lld", s->version, (long long)s->pid);
+    say_field("policy", VALUE_COLUMN, "%s, admission %s, scaler %s", s->policy,
+              s->admission, s->scaler);
+    say_field("devices", VALUE_COLUMN, "%lld: %lld held, %lld free, %lld gone",
+              (long long)s->total, (long long)s->held, (long long)s->free,
+              (long long)s->gone);
+    say_field("jobs", VALUE_COLUMN, "%s", s->jobs[0] ? s->jobs : "none");
+    if (s->is_blocked)
+        say_field("BLOCKED", VALUE_COLUMN, "the journal cannot be written: %s",
+                  s->blocked_reason);
+    return CLI_OK;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -36,12 +37,11 @@ static int run(struct cli *cli, int argc, char **argv)
     if (rc == 0)
         rc = reply_status_decode(body.text, body.len, &status, &err);
     if (rc < 0) {
-        rc = cli_fail(&err);
-    } else if (cli->is_json) {
-        rc = say_json(&body);
+        rc = cli_fail(cli, &err);
     } else {
-        print(&status);
-        rc = status.is_blocked ? CLI_FAILED : CLI_OK;
+        rc = cli->is_json ? say_json(cli, &body) : print(&status);
+        if (rc == CLI_OK && status.is_blocked)
+            rc = CLI_FAILED;
     }
     buf_release(&body);
     return rc;
@@ -51,6 +51,6 @@ const struct cli_command cli_status = {
     .name = "status",
     .usage = "[OPTION]...",
     .summary = "show how the daemon is",
-    .details = "Exit code 1 when the daemon cannot write its journal.\n",
+    .details = "Exit code 1 when the daemon cannot write its journal.",
     .run = run,
 };

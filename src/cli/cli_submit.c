@@ -43,20 +43,20 @@ static int dry_run(const struct cli *cli, const struct intake *intake)
     rc = dryrun_build(&submit->spec, submit->has_model ? &submit->model : NULL, &dryrun);
     if (rc < 0) {
         (void)err_set(&err, rc, "out of memory");
-        return cli_fail(&err);
+        return cli_fail(cli, &err);
     }
     if (cli->is_json) {
         buf_init(&json, REPLY_MAX);
         rc = dryrun_encode(&dryrun, &json, &err);
-        exit = rc < 0 ? cli_fail(&err) : CLI_OK;
+        exit = rc < 0 ? cli_fail(cli, &err) : CLI_OK;
         if (rc == 0)
             fputs(json.text, stdout);
         buf_release(&json);
     } else {
-        exit = plans_print(&submit->spec, &dryrun);
+        exit = plans_print(cli, &submit->spec, &dryrun);
     }
     if (exit == CLI_OK && dryrun.n_feasible == 0)
-        exit = intake_fail(intake, &dryrun.why);
+        exit = intake_fail(cli, intake, &dryrun.why);
     dryrun_release(&dryrun);
     return exit;
 }
@@ -68,10 +68,10 @@ static int print_accepted(const struct cli *cli, const struct buf *body)
     int rc = reply_accepted_decode(body->text, body->len, &accepted, &err);
 
     if (rc < 0)
-        return cli_fail(&err);
-    say_warnings(accepted.warnings);
+        return cli_fail(cli, &err);
+    say_warnings(cli, accepted.warnings);
     if (cli->is_json)
-        rc = say_json(body);
+        rc = say_json(cli, body);
     else
         rc = printf("%lld\n", (long long)accepted.id) < 0 ? CLI_FAILED : CLI_OK;
     reply_accepted_release(&accepted);
@@ -89,22 +89,24 @@ static int send(const struct cli *cli, const struct intake *intake)
     rc = submit_encode(&intake->submit, &request, &err);
     if (rc == 0)
         rc = say_call(cli, "POST", "/v1/jobs", request.text, &body, &err);
-    rc = rc < 0 ? intake_fail(intake, &err) : print_accepted(cli, &body);
+    rc = rc < 0 ? intake_fail(cli, intake, &err) : print_accepted(cli, &body);
     buf_release(&request);
     buf_release(&body);
     return rc;
 }
 
-static void warn(const struct intake *intake)
+static void warn(const struct cli *cli, const struct intake *intake)
 {
     const struct submit *submit = &intake->submit;
 
     if (intake->late_line > 0)
-        cli_warn("%s:%d: this #ELASTANE line stands behind the first command and does "
+        cli_warn(cli,
+                 "%s:%d: this #ELASTANE line stands behind the first command and does "
                  "not count; move it to the top",
                  intake->source, intake->late_line);
     if (!(submit->given & BIT(JOB_FIELD_LEVEL)) && submit->spec.level == JOB_RESTARTABLE)
-        cli_warn("a range without --level: taken as restartable, so the job must save "
+        cli_warn(cli,
+                 "a range without --level: taken as restartable, so the job must save "
                  "on notice and resume");
 }
 
@@ -122,9 +124,9 @@ static int submit(const struct cli *cli, const struct request *r)
     if (rc == 0)
         rc = intake_finish(&intake, &err);
     if (rc < 0) {
-        rc = intake_fail(&intake, &err);
+        rc = intake_fail(cli, &intake, &err);
     } else {
-        warn(&intake);
+        warn(cli, &intake);
         rc = r->is_dry ? dry_run(cli, &intake) : send(cli, &intake);
     }
     intake_release(&intake);
@@ -144,7 +146,7 @@ static int parse(struct cli *cli, struct request *r, int argc, char **argv)
         if (id == OPT_DRY_RUN)
             r->is_dry = true;
         else if (fields_take(&r->fields, id, args.value, &err) < 0)
-            return cli_usage(&r->command, "%s", err.text);
+            return cli_usage(cli, "%s", err.text);
     }
     if (id == CLI_ARGS_DONE)
         return args.exit;
@@ -152,7 +154,7 @@ static int parse(struct cli *cli, struct request *r, int argc, char **argv)
         r->line = argv + args.first;
         r->n_line = argc - args.first;
         if (r->n_line == 0)
-            return cli_usage(&r->command, "the command behind -- is missing");
+            return cli_usage(cli, "the command behind -- is missing");
     } else if (args.first < argc) {
         r->path = argv[args.first];
         r->args = argv + args.first + 1;
@@ -181,6 +183,6 @@ const struct cli_command cli_submit = {
     .summary = "hand in a job; prints its id",
     .details =
         "Flags count more than the file. Nothing moves unasked: one number of gpus "
-        "stays,\nand so does one batch, or none. See elastane-job(5).\n",
+        "stays, and so does one batch, or none. See elastane-job(5).",
     .run = run,
 };

@@ -28,7 +28,7 @@ static int send(const struct cli *cli, const struct request *r, const char *patc
         rc = reply_accepted_decode(body->text, body->len, &accepted, err);
     if (rc < 0)
         return rc;
-    say_warnings(accepted.warnings);
+    say_warnings(cli, accepted.warnings);
     reply_accepted_release(&accepted);
     return 0;
 }
@@ -49,9 +49,9 @@ static int update(const struct cli *cli, const struct request *r)
     if (rc == 0)
         rc = send(cli, r, patch.text, &body, &err);
     if (rc < 0)
-        rc = cli_fail(&err);
+        rc = cli_fail(cli, &err);
     else
-        rc = cli->is_json ? say_json(&body) : CLI_OK;
+        rc = cli->is_json ? say_json(cli, &body) : CLI_OK;
     submit_release(&submit);
     buf_release(&patch);
     buf_release(&body);
@@ -72,15 +72,15 @@ static int run(struct cli *cli, int argc, char **argv)
         struct err err = {0};
 
         if (fields_take(&r.fields, id, args.value, &err) < 0)
-            return cli_usage(&r.command, "%s", err.text);
+            return cli_usage(cli, "%s", err.text);
     }
     if (id == CLI_ARGS_DONE)
         return args.exit;
     if (argc - args.first != 1)
-        return cli_usage(&r.command, "give the id of one job");
+        return cli_usage(cli, "give the id of one job");
     if (r.fields.n == 0)
-        return cli_usage(&r.command, "nothing to change is given");
-    rc = say_job_id(&r.command, argv[args.first], &r.job);
+        return cli_usage(cli, "nothing to change is given");
+    rc = say_job_id(cli, argv[args.first], &r.job);
     return rc != 0 ? rc : update(cli, &r);
 }
 
@@ -88,6 +88,6 @@ const struct cli_command cli_update = {
     .name = "update",
     .usage = "[OPTION]... ID",
     .summary = "change what a job asked for",
-    .details = "What is not named stays as it is; the defaults are those of submit.\n",
+    .details = "What is not named stays as it is; the defaults are those of submit.",
     .run = run,
 };

@@ -360,18 +360,16 @@ int intake_finish(struct intake *intake, struct err *err)
     return rc;
 }
 
-int intake_fail(const struct intake *intake, const struct err *err)
+int intake_fail(const struct cli *cli, const struct intake *intake, const struct err *err)
 {
     const struct job_field *field = job_field_find(err->field);
     struct text_place at = intake->places.fault;
-    struct err placed = *err;
+    char place[CLI_PLACE_MAX];
 
     if (at.line == 0 && field)
         at = intake->places.of[job_field_id(field)];
     if (!intake->source || at.line == 0)
-        return cli_fail(err);
-    (void)snprintf(placed.text, sizeof placed.text, "%s:%d:%d: %s%s%s", intake->source,
-                   at.line, at.column, err->field, err->field[0] ? ": " : "", err->text);
-    placed.field[0] = '\0';
-    return cli_fail(&placed);
+        return cli_fail(cli, err);
+    (void)snprintf(place, sizeof place, "%s:%d:%d", intake->source, at.line, at.column);
+    return cli_fail_at(cli, place, err);
 }

@@ -33,6 +33,7 @@ int intake_flags(struct intake *intake, const struct fields *fields, char *const
 int intake_finish(struct intake *intake, struct err *err);
 
 /* Prints the error with file, line and column where they are known; an exit code. */
-int intake_fail(const struct intake *intake, const struct err *err);
+int intake_fail(const struct cli *cli, const struct intake *intake,
+                const struct err *err);
 
 #endif

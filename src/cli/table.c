@@ -11,11 +11,11 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cli/term.h"
+#include "cli/wrap.h"
 
-#define CELL_MAX     ((size_t)4096)
-#define GAP          2
-#define SHRINK_LEAST 8
-#define ELLIPSIS     "\xe2\x80\xa6"
+#define CELL_MAX ((size_t)4096)
+#define GAP      2
+#define ELLIPSIS "\xe2\x80\xa6"
 
 void table_init(struct table *t, const struct table_column *columns, size_t n)
 {
@@ -64,32 +64,83 @@ size_t table_text_width(const char *text)
     return n;
 }
 
-/* Natural widths, then the shrinking columns give way, the widest first. */
-static void choose_widths(const struct table *t, size_t limit, size_t *widths)
+/* Those of a table as it will be printed. */
+struct layout {
+    size_t widths[TABLE_COLUMNS_MAX];
+    bool is_shown[TABLE_COLUMNS_MAX];
+    size_t last; /* the last column that is shown */
+};
+
+/* Natural widths of what is shown; the sum with the gaps. */
+static size_t measure(const struct table *t, struct layout *l)
 {
-    size_t total = GAP * (t->n_columns - 1);
+    size_t total = 0;
 
     for (size_t c = 0; c < t->n_columns; c++) {
-        widths[c] = table_text_width(t->columns[c].title);
+        if (!l->is_shown[c])
+            continue;
+        l->widths[c] = table_text_width(t->columns[c].title);
         for (size_t i = c; i < t->n_cells; i += t->n_columns) {
             size_t w = table_text_width(t->cells[i]);
 
-            if (w > widths[c])
-                widths[c] = w;
+            if (w > l->widths[c])
+                l->widths[c] = w;
         }
-        total += widths[c];
+        total += l->widths[c] + (total > 0 ? GAP : 0);
+        l->last = c;
     }
-    while (limit > 0 && total > limit) {
-        size_t widest = t->n_columns;
+    return total;
+}
 
-        for (size_t c = 0; c < t->n_columns; c++)
-            if (t->columns[c].may_shrink && widths[c] > SHRINK_LEAST &&
-                (widest == t->n_columns || widths[c] > widths[widest]))
-                widest = c;
-        if (widest == t->n_columns)
+/* The column that gives way next: the one that is wrapped, since that loses nothing, else
+ * the widest; n_columns: none can. */
+static size_t choose_shrinking(const struct table *t, const struct layout *l)
+{
+    size_t widest = t->n_columns;
+
+    for (size_t c = 0; c < t->n_columns; c++) {
+        size_t least = t->columns[c].least;
+
+        if (!l->is_shown[c] || least == 0 || l->widths[c] <= least)
+            continue;
+        if (t->is_wrapped && c + 1 == t->n_columns)
+            return c;
+        if (widest == t->n_columns || l->widths[c] > l->widths[widest])
+            widest = c;
+    }
+    return widest;
+}
+
+static size_t choose_leaving(const struct table *t, const struct layout *l)
+{
+    size_t victim = t->n_columns;
+
+    for (size_t c = 0; c < t->n_columns; c++)
+        if (l->is_shown[c] && t->columns[c].rank > 0 &&
+            (victim == t->n_columns || t->columns[c].rank > t->columns[victim].rank))
+            victim = c;
+    return victim;
+}
+
+static void lay_out(const struct table *t, size_t limit, struct layout *l)
+{
+    for (size_t c = 0; c < t->n_columns; c++)
+        l->is_shown[c] = true;
+    for (;;) {
+        size_t total = measure(t, l);
+        size_t c = 0;
+
+        while (limit > 0 && total > limit &&
+               (c = choose_shrinking(t, l)) < t->n_columns) {
+            l->widths[c]--;
+            total--;
+        }
+        if (limit == 0 || total <= limit)
             return;
-        widths[widest]--;
-        total--;
+        c = choose_leaving(t, l);
+        if (c == t->n_columns)
+            return;
+        l->is_shown[c] = false;
     }
 }
 
@@ -134,42 +185,75 @@ static void add_blanks(struct buf *out, size_t n)
         buf_putc(out, ' ');
 }
 
-static void add_line(const struct table *t, char *const *cells, const size_t *widths,
-                     int state_column, struct buf *out)
+/* The cell that is wrapped: words as they fit, further lines below the first. */
+static void add_wrapped(struct buf *out, const char *text, size_t width, size_t column)
 {
-    for (size_t c = 0; c < t->n_columns; c++) {
-        const char *text = cells ? cells[c] : t->columns[c].title;
-        size_t used = table_text_width(text);
-        const char *colour = cells && (int)c == state_column ? colour_of(text) : NULL;
+    while (*text) {
+        size_t n = wrap_line(text, width);
+        struct buf piece;
 
-        if (used > widths[c])
-            used = widths[c];
+        buf_init(&piece, CELL_MAX);
+        buf_add(&piece, text, n);
+        (void)add_cut(out, piece.text, width);
+        buf_release(&piece);
+        text += n;
+        text += strspn(text, " ");
+        if (*text) {
+            buf_putc(out, '\n');
+            add_blanks(out, column);
+        }
+    }
+}
+
+struct row {
+    char *const *cells; /* NULL: the titles */
+    int state_column;   /* to be coloured; -1: none */
+};
+
+static void add_line(const struct table *t, const struct layout *l, struct row row,
+                     struct buf *out)
+{
+    size_t column = 0;
+
+    for (size_t c = 0; c <= l->last; c++) {
+        const char *text = row.cells ? row.cells[c] : t->columns[c].title;
+        const char *colour = (int)c == row.state_column ? colour_of(text) : NULL;
+        size_t used = table_text_width(text);
+
+        if (!l->is_shown[c])
+            continue;
+        if (used > l->widths[c])
+            used = l->widths[c];
         if (t->columns[c].align == TABLE_RIGHT)
-            add_blanks(out, widths[c] - used);
+            add_blanks(out, l->widths[c] - used);
         if (colour)
             buf_puts(out, colour);
-        (void)add_cut(out, text, widths[c]);
+        if (t->is_wrapped && c + 1 == t->n_columns)
+            add_wrapped(out, text, l->widths[c], column);
+        else
+            (void)add_cut(out, text, l->widths[c]);
         if (colour)
             buf_puts(out, "\033[0m");
-        if (c + 1 == t->n_columns)
+        if (c == l->last)
             break;
         if (t->columns[c].align == TABLE_LEFT)
-            add_blanks(out, widths[c] - used);
+            add_blanks(out, l->widths[c] - used);
         add_blanks(out, GAP);
+        column += l->widths[c] + GAP;
     }
     buf_putc(out, '\n');
 }
 
 int table_print(const struct table *t, int width, int state_column, struct buf *out)
 {
-    size_t widths[TABLE_COLUMNS_MAX];
+    struct layout l = {0};
 
     if (t->error)
         return t->error;
     ASSERT(t->n_cells % t->n_columns == 0);
-    choose_widths(t, (size_t)width, widths);
-    add_line(t, NULL, widths, -1, out);
+    lay_out(t, (size_t)width, &l);
+    add_line(t, &l, (struct row){NULL, -1}, out);
     for (size_t i = 0; i < t->n_cells; i += t->n_columns)
-        add_line(t, &t->cells[i], widths, state_column, out);
+        add_line(t, &l, (struct row){&t->cells[i], state_column}, out);
     return buf_error(out);
 }

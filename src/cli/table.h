@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table.h - columns for people: as wide as what is in them, but never wider than the
- * terminal; the columns that may shrink are then cut with an ellipsis. Control characters
- * are shown as '?', so that no answer can play with the terminal. */
+ * terminal. Where room lacks, columns that may shrink are cut with an ellipsis down to
+ * their least width; then whole columns are left out, the least important first. Control
+ * characters are shown as '?', so that no answer can play with the terminal. */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
@@ -18,7 +19,8 @@ enum table_align { TABLE_LEFT, TABLE_RIGHT };
 struct table_column {
     const char *title;
     enum table_align align;
-    bool may_shrink;
+    size_t least; /* may be cut to this width; 0: is never cut */
+    int rank;     /* may be left out, the highest rank first; 0: never */
 };
 
 struct table {
@@ -28,6 +30,7 @@ struct table {
     size_t n_cells;
     size_t cap;
     int error;
+    bool is_wrapped; /* the last column goes on below itself instead of being cut */
 };
 
 void table_init(struct table *t, const struct table_column *columns, size_t n);

@@ -10,7 +10,7 @@
 #define WIDTH_MIN 20
 #define WIDTH_MAX 10000
 
-int term_width(void)
+static int width_of(int fd)
 {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
@@ -18,10 +18,19 @@ int term_width(void)
 
     if (n > 0)
         return n < WIDTH_MIN ? WIDTH_MIN : n > WIDTH_MAX ? WIDTH_MAX : (int)n;
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
-        size.ws_col > 0)
+    if (isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
     return 0;
+}
+
+int term_width(void)
+{
+    return width_of(STDOUT_FILENO);
+}
+
+int term_width_of_errors(void)
+{
+    return width_of(STDERR_FILENO);
 }
 
 bool term_has_colour(void)

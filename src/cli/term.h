@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Columns that lines may have: COLUMNS, else the terminal's; 0: no limit (no terminal).
- */
+/* Columns that lines may have on standard output: COLUMNS, else the terminal's; 0: no
+ * limit (no terminal). */
 int term_width(void);
+/* The same for standard error. */
+int term_width_of_errors(void);
 /* Colours on a terminal only, and not with NO_COLOR or TERM=dumb. */
 bool term_has_colour(void);
 /* Text of others, harmless to a terminal: each control character, also one of two bytes

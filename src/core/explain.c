@@ -337,10 +337,14 @@ void explain_print(const struct explain *x, struct buf *out)
     buf_putc(out, '\n');
     label(out, "why");
     buf_printf(out, "%s\n", x->reason[0] ? x->reason : "nothing stands against it");
-    if (x->run.state == JOB_QUEUED)
+    if (x->run.state == JOB_QUEUED) {
         print_waiting(x, out);
-    else if (x->now.size > 0)
+    } else if (x->run.state == JOB_PAUSED) {
+        label(out, "starts");
+        buf_printf(out, "not before it is resumed: elastane resume %u\n", x->job);
+    } else if (x->now.size > 0) {
         print_holding(x, out);
+    }
     if (!x->is_planned)
         return;
     label(out, "plan");

@@ -305,13 +305,16 @@ void answer_moved(uint32_t id, enum job_state state, struct buf *out)
     jsonout_close(&j, '}');
 }
 
-void answer_explain(const struct explain *x, struct buf *out)
+void answer_explain(const struct explain *x, const struct recount *recount,
+                    struct buf *out)
 {
     struct jsonout j = {.out = out};
     struct buf text;
 
     buf_init(&text, ANSWER_MAX);
     explain_print(x, &text);
+    if (!job_state_holds_devices(x->run.state))
+        recount_print_moves(&x->run, recount, &text);
     jsonout_open(&j, NULL, '{');
     jsonout_i64(&j, "free_now", x->free_now);
     jsonout_i64(&j, "id", x->job);
@@ -319,7 +322,27 @@ void answer_explain(const struct explain *x, struct buf *out)
     jsonout_bool(&j, "is_held_back", x->is_held_back);
     jsonout_text(&j, "name", x->name);
     jsonout_text(&j, "reason", x->reason);
+    jsonout_text(&j, "state", job_state_name(x->run.state));
     jsonout_i64(&j, "target_size", x->target.size);
+    jsonout_text(&j, "text", text.text);
+    jsonout_close(&j, '}');
+    buf_release(&text);
+}
+
+void answer_recount(const struct job_spec *spec, const struct job_run *run,
+                    const struct recount *recount, struct buf *out)
+{
+    struct jsonout j = {.out = out};
+    struct buf text;
+
+    buf_init(&text, ANSWER_MAX);
+    recount_print(spec, run, recount, &text);
+    jsonout_open(&j, NULL, '{');
+    jsonout_text(&j, "cause", job_cause_name(run->cause));
+    jsonout_i64(&j, "id", spec->id);
+    jsonout_text(&j, "name", spec->name);
+    jsonout_text(&j, "reason", run->reason);
+    jsonout_text(&j, "state", job_state_name(run->state));
     jsonout_text(&j, "text", text.text);
     jsonout_close(&j, '}');
     buf_release(&text);
@@ -372,4 +395,40 @@ int answer_fact_decode(const char *text, size_t len, struct job_spec *ret_spec,
     *ret_run = fact->run;
     mem_free(fact);
     return rc;
+}
+
+static const char *state_word(int value)
+{
+    return job_state_name((enum job_state)value);
+}
+
+static const struct field move_fields[] = {
+    {.name = "global_batch",
+     .tag = FIELD_I32,
+     .offset = offsetof(struct recount_move, global_batch)},
+    {.name = "reason",
+     .tag = FIELD_CHARS,
+     .offset = offsetof(struct recount_move, reason),
+     .size = REASON_MAX_BYTES},
+    {.name = "size", .tag = FIELD_I32, .offset = offsetof(struct recount_move, size)},
+    {.name = "state",
+     .tag = FIELD_ENUM,
+     .offset = offsetof(struct recount_move, state),
+     .count_max = JOB_STATE_MAX,
+     .word = state_word},
+    {.name = "time_us",
+     .tag = FIELD_I64,
+     .offset = offsetof(struct recount_move, time_us)},
+};
+static const struct record_type record_move = {
+    .size = sizeof(struct recount_move),
+    .fields = move_fields,
+    .n_fields = ARRAY_SIZE(move_fields),
+};
+
+int answer_move_decode(const char *text, size_t len, struct recount_move *ret,
+                       struct err *err)
+{
+    *ret = (struct recount_move){0};
+    return schema_decode(&record_move, text, len, ret, NULL, err);
 }

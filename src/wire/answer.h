@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "core/core.h"
 #include "core/explain.h"
+#include "core/recount.h"
 
 #define ANSWER_MAX ((size_t)64 << 20)
 
@@ -51,11 +52,19 @@ void answer_status(const struct answer_status *status, const struct core *core,
 void answer_accepted(uint32_t id, const char *warnings, struct buf *out);
 /* Of cancel, pause, resume: {"id":..,"state":".."}. */
 void answer_moved(uint32_t id, enum job_state state, struct buf *out);
-void answer_explain(const struct explain *x, struct buf *out);
+/* Of a live job; the moves are told of one that holds no devices. */
+void answer_explain(const struct explain *x, const struct recount *recount,
+                    struct buf *out);
+/* Of a job that has ended. */
+void answer_recount(const struct job_spec *spec, const struct job_run *run,
+                    const struct recount *recount, struct buf *out);
 /* application/problem+json */
 void answer_problem(int status, const char *title, const struct err *err,
                     struct buf *out);
 
+/* Reads a fact of kind ENGINE_FACT_HISTORY. E_INVALID, E_VERSION or E_NOMEM. */
+int answer_move_decode(const char *text, size_t len, struct recount_move *ret,
+                       struct err *err) ATTR_MUST_USE;
 /* Reads a fact of kind ENGINE_FACT_END or ENGINE_FACT_JOB. The records are to be released
  * by the caller (job_spec_release), also after a failure. E_INVALID, E_VERSION or
  * E_NOMEM. */

@@ -11,8 +11,13 @@
 #include "core/perf/row.h"
 #include "core/perf/split.h"
 
-static const struct row_rule rule = {.batch = ROW_BATCH_JOINT,
-                                     .devices_per_node = NODE_DEVICES_MAX};
+/* As the planner asks for a job that has no plan yet: the base batch breaks ties. */
+static struct row_rule rule_of(const struct job_spec *spec)
+{
+    return (struct row_rule){.batch = ROW_BATCH_JOINT,
+                             .devices_per_node = NODE_DEVICES_MAX,
+                             .batch_in_force = spec->batch_base};
+}
 
 static int64_t lr_factor_ppm(const struct job_spec *spec, int32_t global_batch)
 {
@@ -36,6 +41,7 @@ static int64_t lr_factor_ppm(const struct job_spec *spec, int32_t global_batch)
 static int explain_size(const struct job_spec *spec, const struct perf_model *model,
                         int32_t size, struct err *why)
 {
+    const struct row_rule rule = rule_of(spec);
     struct job_spec alone = *spec;
     struct row row;
     int rc;
@@ -93,10 +99,18 @@ static int fill_lines(struct dryrun *d, const struct job_spec *spec,
     return 0;
 }
 
+static enum dryrun_growth growth(bool has_range, bool is_measured_first)
+{
+    if (!has_range)
+        return DRYRUN_NEVER;
+    return is_measured_first ? DRYRUN_ONCE_MEASURED : DRYRUN_AT_ONCE;
+}
+
 int dryrun_build(const struct job_spec *spec, const struct perf_model *model,
                  struct dryrun *ret)
 {
     const struct perf_model prior = {.source = MODEL_PRIOR};
+    const struct row_rule rule = rule_of(spec);
     struct job_spec plain = *spec;
     struct dryrun d = {0};
     struct row row;
@@ -106,6 +120,10 @@ int dryrun_build(const struct job_spec *spec, const struct perf_model *model,
     if (!model)
         model = &prior;
     d.source = model->source;
+    d.batch_growth =
+        growth(spec->batch_max > spec->batch_base, model->source == MODEL_PRIOR);
+    d.size_growth = growth(count_sizes(&spec->sizes) > 1,
+                           model->source == MODEL_PRIOR && spec->level == JOB_ELASTIC);
     d.lines = mem_new(count_sizes(&spec->sizes), sizeof *d.lines);
     row_init(&row);
     rc = d.lines ? row_build(&row, &plain, model, &rule, &d.why) : E_NOMEM;
@@ -157,16 +175,29 @@ static json_t *encode_line(const struct dryrun_line *line)
 
 int dryrun_encode(const struct dryrun *dryrun, struct buf *out, struct err *err)
 {
+    static const char *const growths[DRYRUN_GROWTH_MAX] = {
+        [DRYRUN_NEVER] = "never",
+        [DRYRUN_AT_ONCE] = "at-once",
+        [DRYRUN_ONCE_MEASURED] = "once-measured",
+    };
     json_t *sizes = json_array();
+    json_t *feasible = json_array();
     json_t *object;
     char *text = NULL;
-    int rc = sizes ? 0 : E_NOMEM;
+    int rc = sizes && feasible ? 0 : E_NOMEM;
 
-    for (size_t i = 0; rc == 0 && i < dryrun->n; i++)
-        if (json_array_append_new(sizes, encode_line(&dryrun->lines[i])) < 0)
+    for (size_t i = 0; rc == 0 && i < dryrun->n; i++) {
+        const struct dryrun_line *line = &dryrun->lines[i];
+
+        if (json_array_append_new(sizes, encode_line(line)) < 0 ||
+            (line->is_feasible &&
+             json_array_append_new(feasible, json_integer(line->size)) < 0))
             rc = E_NOMEM;
-    object = json_pack("{s:s, s:o}", "model", model_source_name(dryrun->source), "sizes",
-                       sizes);
+    }
+    object = json_pack("{s:s, s:o, s:s, s:s, s:o}", "batch_growth",
+                       growths[dryrun->batch_growth], "feasible", feasible, "model",
+                       model_source_name(dryrun->source), "size_growth",
+                       growths[dryrun->size_growth], "sizes", sizes);
     if (rc == 0 && object)
         text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
     if (text) {

@@ -28,12 +28,22 @@ struct dryrun_line {
     struct err why;     /* unless is_feasible */
 };
 
+/* When the daemon takes more than the base batch, or than the least size. */
+enum dryrun_growth {
+    DRYRUN_NEVER,         /* there is no range */
+    DRYRUN_AT_ONCE,       /* speeds are stated, or none are needed */
+    DRYRUN_ONCE_MEASURED, /* first the job is measured while it trains */
+    DRYRUN_GROWTH_MAX
+};
+
 struct dryrun {
     struct dryrun_line *lines; /* by size; owned */
     size_t n;
     size_t n_feasible;
     struct err why; /* of the job as a whole, when n_feasible is 0 */
     enum model_source source;
+    enum dryrun_growth batch_growth;
+    enum dryrun_growth size_growth;
 };
 
 /* The spec must be complete and checked. model may be NULL: the prior. Returns 0 (also
@@ -42,7 +52,8 @@ int dryrun_build(const struct job_spec *spec, const struct perf_model *model,
                  struct dryrun *ret);
 void dryrun_release(struct dryrun *dryrun);
 
-/* {"model":"stated","sizes":[...]} and '\n'; docs/api.md has no part in it. */
+/* {"batch_growth":"once-measured","feasible":[1,2],"model":"prior","size_growth":...,
+ * "sizes":[...]} and '\n'; docs/api.md has no part in it. */
 int dryrun_encode(const struct dryrun *dryrun, struct buf *out, struct err *err);
 
 #endif

@@ -57,6 +57,45 @@ static void dryrun_tells_for_every_size_plan_or_reason(void **state)
     dryrun_release(&d);
 }
 
+static void dryrun_tells_what_waits_for_a_measurement(void **state)
+{
+    const struct perf_model stated = {
+        .source = MODEL_STATED, .n_proc = 1, .proc = {{64, 1000000}}};
+    struct job_spec spec = make();
+    struct dryrun d;
+    struct buf out;
+
+    (void)state;
+    spec.batch_min = 64;
+    spec.batch_base = 128;
+    spec.gpu_batch = 0;
+    assert_int_equal(dryrun_build(&spec, NULL, &d), 0);
+    assert_int_equal(d.batch_growth, DRYRUN_ONCE_MEASURED);
+    assert_int_equal(d.size_growth, DRYRUN_ONCE_MEASURED);
+    for (size_t i = 0; i < d.n; i++)
+        assert_int_equal(d.lines[i].global_batch, 128); /* not the smallest, 64 */
+    buf_init(&out, 65536);
+    assert_int_equal(dryrun_encode(&d, &out, NULL), 0);
+    assert_non_null(strstr(out.text, "{\"batch_growth\":\"once-measured\","
+                                     "\"feasible\":[1,2,3],\"model\":\"prior\","
+                                     "\"size_growth\":\"once-measured\",\"sizes\":["));
+    buf_release(&out);
+    dryrun_release(&d);
+
+    spec.level = JOB_RESTARTABLE;
+    assert_int_equal(dryrun_build(&spec, &stated, &d), 0);
+    assert_int_equal(d.batch_growth, DRYRUN_AT_ONCE);
+    assert_int_equal(d.size_growth, DRYRUN_AT_ONCE);
+    dryrun_release(&d);
+
+    spec.batch_min = spec.batch_max = spec.batch_base;
+    spec.sizes.max = 1;
+    assert_int_equal(dryrun_build(&spec, NULL, &d), 0);
+    assert_int_equal(d.batch_growth, DRYRUN_NEVER);
+    assert_int_equal(d.size_growth, DRYRUN_NEVER);
+    dryrun_release(&d);
+}
+
 static void dryrun_of_nothing_feasible_says_why(void **state)
 {
     struct job_spec spec = make();
@@ -98,7 +137,9 @@ static void dryrun_is_written_as_json(void **state)
     assert_int_equal(dryrun_build(&spec, &model, &d), 0);
     buf_init(&out, 4096);
     assert_int_equal(dryrun_encode(&d, &out, NULL), 0);
-    assert_true(strstr(out.text, "{\"model\":\"stated\",\"sizes\":[{\"field\":\"batch\","
+    assert_true(strstr(out.text, "{\"batch_growth\":\"never\",\"feasible\":[2],"
+                                 "\"model\":\"stated\",\"size_growth\":\"at-once\","
+                                 "\"sizes\":[{\"field\":\"batch\","
                                  "\"is_feasible\":false,\"reason\":\"") == out.text);
     assert_non_null(strstr(out.text, "\"global_batch\":256,\"is_feasible\":true,"
                                      "\"lr_ppm\":1000000,\"micro_batch\":128,"
@@ -131,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dryrun_tells_for_every_size_plan_or_reason),
+        cmocka_unit_test(dryrun_tells_what_waits_for_a_measurement),
         cmocka_unit_test(dryrun_of_nothing_feasible_says_why),
         cmocka_unit_test(dryrun_learning_rate_follows_the_square_root),
         cmocka_unit_test(dryrun_is_written_as_json),

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "wire/jsonin.h"
+#include "wire/shellword.h"
 
 enum slot_kind { SLOT_NUMBER, SLOT_TEXT, SLOT_BOOL };
 
@@ -275,7 +276,7 @@ static void words_for_people(json_t *array, struct buf *out)
         if (i > 0)
             buf_putc(out, ' ');
         if (json_is_string(item))
-            buf_puts(out, json_string_value(item));
+            shell_word(json_string_value(item), out);
     }
 }
 
@@ -307,11 +308,12 @@ static int fill_job(struct reply_job *job, json_t *object, struct err *err)
     buf_init(&b, REPLY_MAX);
     sizes_for_people(json_object_get(object, "sizes"), &b);
     rc = settle(&b, job->sizes, sizeof job->sizes);
-    words_for_people(json_object_get(object, "argv"), &b);
-    rc = rc < 0 ? rc : settle(&b, job->command, sizeof job->command);
     shares_for_people(json_object_get(object, "nodes"), "name", &b);
     rc = rc < 0 ? rc : settle(&b, job->nodes, sizeof job->nodes);
-    buf_release(&b);
+    words_for_people(json_object_get(object, "argv"), &b);
+    job->command = buf_take(&b);
+    if (!job->command)
+        rc = E_NOMEM;
     if (rc < 0)
         return err_set(err, rc, "out of memory");
     if (job->id < 1 || job->state[0] == '\0')
@@ -569,6 +571,7 @@ void reply_problem_decode(const char *text, size_t len, long status, struct err 
 void reply_job_release(struct reply_job *job)
 {
     mem_free(job->history);
+    mem_free(job->command);
     *job = (struct reply_job){0};
 }
 

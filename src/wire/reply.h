@@ -53,11 +53,11 @@ struct reply_job {
     int64_t batch_min, batch_max, batch_base, gpu_batch;
     int64_t grace_us, time_limit_us, weight_ppm;
     char reason[REPLY_REASON_MAX];
-    char sizes[REPLY_LINE_MAX];   /* as people write them: "1..4" */
-    char command[REPLY_LINE_MAX]; /* argv, joined by blanks */
-    char nodes[REPLY_LINE_MAX];   /* "n1:2 n2:1" */
+    char sizes[REPLY_LINE_MAX]; /* as people write them: "1..4" */
+    char nodes[REPLY_LINE_MAX]; /* "n1:2 n2:1" */
     char cwd[REPLY_LINE_MAX];
     char log_dir[REPLY_LINE_MAX];
+    char *command;              /* argv, for a shell to take; whole; owned; may be NULL */
     struct reply_move *history; /* owned */
     size_t n_history;
 };

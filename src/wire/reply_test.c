@@ -14,7 +14,7 @@
 
 #define JOB                                                                              \
     "{\"id\":17,\"name\":\"mlp\",\"state\":\"running\",\"size\":2,\"is_unconfirmed\":"   \
-    "true,\"sizes\":{\"min\":1,\"max\":4,\"step\":1},\"argv\":[\"a\",\"b\"],"            \
+    "true,\"sizes\":{\"min\":1,\"max\":4,\"step\":1},\"argv\":[\"a\",\"b c\"],"          \
     "\"nodes\":[{\"name\":\"n1\",\"devices\":2},{\"name\":\"n2\",\"devices\":1}],"       \
     "\"future\":{\"x\":[1.5]},\"history\":[{\"time_us\":5,\"size\":1,\"reason\":\"r\"}]" \
     "}"
@@ -29,7 +29,7 @@ static void reply_reads_a_job_and_ignores_the_unknown(void **state)
     assert_int_equal(job.size, 2);
     assert_true(job.is_unconfirmed);
     assert_string_equal(job.sizes, "1..4");
-    assert_string_equal(job.command, "a b");
+    assert_string_equal(job.command, "a 'b c'");
     assert_string_equal(job.nodes, "n1:2 n2:1");
     assert_int_equal(job.n_history, 1);
     assert_string_equal(job.history[0].reason, "r");

@@ -86,7 +86,8 @@ def submit_prints_the_id_alone():
                                         "SEED": "7", "TZ": "UTC"}
         assert job["model"]["proc"][0] == {"micro_batch": 64, "time_ns": 10000000}
         d.run("submit", "--json", "-e", "SEED=8", "--cwd", "/", "good.yaml").expect(
-            0, '{"id":17,"warnings":["weight: ignored by policy fifo"]}\n')
+            0, '{"id":17,"warnings":["weight: ignored by policy fifo"]}\n',
+            '{"warning":"weight: ignored by policy fifo"}\n')
         job = json.loads(d.requests[1][3])
         assert job["launch"]["env"]["SEED"] == "8" and job["launch"]["cwd"] == "/"
 
@@ -141,9 +142,11 @@ def list_fits_the_terminal_and_walks_pages():
                " 2  mlp   queued   elastic  1..4      -   50%  4100/s  1m 5s  waits for 2 gpu\n"
                " 3  mlp   running  elastic   2>4    512   50%  4100/s  1m 5s  grew\n", "")
         assert "&all=1" in d.requests[0][1]
-        narrow = d.run("list", "--state", "running,queued", COLUMNS="72").expect(0)
-        assert all(len(line) <= 72 for line in narrow.out.splitlines()), narrow.out
-        assert "waits for…" in narrow.out, narrow.out
+        d.run("list", "--state", "running,queued", COLUMNS="56").expect(
+            0, "ID  NAME  STATE    GPUS  BATCH  DONE  REASON\n"
+               " 1  mlp   running     2    512   50%  grew\n"
+               " 2  mlp   queued   1..4      -   50%  waits for 2 gpu\n"
+               " 3  mlp   running   2>4    512   50%  grew\n")
         assert "&state=running,queued" in d.requests[2][1]
         jobs = json.loads(d.run("list", "--json").expect(0).out)["jobs"]
         assert [job["id"] for job in jobs] == [1, 2, 3] and jobs[2] == dict(JOB, id=3, next_size=4)
@@ -172,6 +175,16 @@ def show_tells_plan_and_history():
         assert d.requests[0][:2] == ("GET", "/v1/jobs/17")
 
 
+def show_prints_a_command_that_a_shell_takes_back():
+    argv = ["/bin/sh", "-c", "trap 'x' TERM; echo \"$1\"\n", "", "a b", "\x1b[2J", "x" * 2000]
+    with daemon(always(200, dict(JOB, argv=argv))) as d:
+        out = d.run("show", "17").expect(0, err="").out
+        line = next(line for line in out.splitlines() if line.startswith("command "))
+        script = f"printf '%s\\0' {line[13:]}"
+        done = subprocess.run(["/bin/bash", "-c", script], capture_output=True, check=True)
+        assert done.stdout.decode().split("\0")[:-1] == argv, line
+
+
 def show_of_a_stranger_is_not_found():
     with daemon(lambda *_: problem(404, "not-found", "no job 99")) as d:
         d.run("show", "99").expect(4, "", "elastane: no job 99\n")
@@ -188,24 +201,43 @@ def wait_tells_the_end_by_its_exit_code():
         states = iter(["queued", "running", state])
         with daemon(lambda *_: answer(200, dict(JOB, state=next(states)))) as d:
             d.run("wait", "17").expect(code, f"job 17 mlp: {state}: grew\n", "")
-            assert d.requests[0][1] == "/v1/jobs/17/wait?timeout_s=30"
-            assert len(d.requests) == 3
+            assert [r[1] for r in d.requests] == \
+                [f"/v1/jobs/17/wait?timeout_s={n}" for n in (0, 30, 30)]
 
 
 def wait_gives_up_after_its_timeout():
     with daemon(always(200, JOB)) as d:
         d.run("wait", "--timeout", "1s", "17").expect(
-            13, "", "elastane: warning: job 17 has not ended\n")
+            13, "", "elastane: job 17 has not ended\n")
+
+
+AWAY = "; waiting up to 60 s for it to come back\n"
 
 
 def wait_outlives_a_daemon_that_restarts():
     steps = iter([answer(200, JOB), None, problem(503, "again", "stopping"),
                   answer(200, dict(JOB, state="done"))])
     with daemon(lambda *_: next(steps)) as d:
-        d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n", "")
+        run = d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n")
+        assert run.err.count(AWAY) == 1 and "broke off" in run.err, run.err
     steps = iter([problem(503, "again", "stopping"), answer(200, dict(JOB, state="done"))])
     with daemon(lambda *_: next(steps)) as d:
-        d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n", "")
+        d.run("wait", "17").expect(0, "job 17 mlp: done: grew\n",
+                                   "elastane: warning: stopping" + AWAY)
+
+
+def wait_does_not_wait_for_a_daemon_that_never_was():
+    with daemon(lambda *_: None) as d:
+        d.run("wait", "17").expect(3, "")
+        assert len(d.requests) == 1
+        d.run("wait", "17", "--socket", "none").expect(3, "")
+
+
+def wait_tells_when_its_time_is_over_and_no_daemon_answers():
+    steps = iter([answer(200, JOB)])
+    with daemon(lambda *_: next(steps, None)) as d:
+        run = d.run("wait", "--timeout", "2s", "17").expect(13, "")
+        assert run.err.endswith("has not ended as far as is known: no daemon answers\n"), run.err
 
 
 def logs_are_passed_on_as_they_are():
@@ -214,6 +246,22 @@ def logs_are_passed_on_as_they_are():
                               env={"ELASTANE_SOCKET": d.path}, timeout=60)
         assert done.stdout == b"a\x00\xff\r\n" and done.returncode == 0
         assert d.requests[0][1] == "/v1/jobs/17/logs?rank=1&offset=0"
+
+
+def logs_come_as_objects_with_json():
+    text = "one\nz\u00fc\n".encode() + b"\xff\0\r\n" + b"x" * 70000 + b"\nlast"
+    pieces = [text[i:i + 5] for i in range(0, 40, 5)] + [text[40:]]
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\nConnection: close\r\n\r\n".encode()
+    with daemon(lambda *_: [head, *pieces]) as d:
+        lines = d.run("logs", "--json", "17").expect(0, err="").out.splitlines()
+        told = [json.loads(line) for line in lines]
+        assert [t["text"] for t in told[:3]] == ["one\n", "z\u00fc\n", "??\r\n"], told[:3]
+        assert told[-1]["text"] == "last"
+        assert [t["offset"] for t in told[:3]] == [0, 4, 8] and told[-1]["offset"] == len(text) - 4
+        assert "".join(t["text"] for t in told[3:-1]) == "x" * 70000 + "\n"
+    with daemon(lambda *_: answer(200, b"", "application/octet-stream")) as d:
+        d.run("logs", "--json", "17").expect(
+            0, "", '{"note":"elastane: rank 0 of job 17 has written nothing"}\n')
 
 
 def logs_follow_until_the_last_line():
@@ -227,16 +275,35 @@ def logs_follow_until_the_last_line():
             return answer(200, dict(JOB, state="done"))
         offset = int(re.search(r"offset=(\d+)", path)[1])
         if "follow" not in path:
-            return answer(200, b"last\n", "application/octet-stream")
+            return answer(200, b"last\n" if offset else b"", "application/octet-stream")
         if offset == 0:
             return [head, chunk("one\n"), chunk("two\n"), b"0\r\n\r\n"]
         return [head, b"0\r\n\r\n"]
 
     with daemon(handler) as d:
         d.run("logs", "-f", "17").expect(0, "one\ntwo\nlast\n", "")
-        assert asked == ["/v1/jobs/17/logs?rank=0&offset=0&follow=1",
+        assert asked == ["/v1/jobs/17/logs?rank=0&offset=0",
+                         "/v1/jobs/17/logs?rank=0&offset=0&follow=1",
                          "/v1/jobs/17/logs?rank=0&offset=8&follow=1", "/v1/jobs/17",
                          "/v1/jobs/17/logs?rank=0&offset=8"], asked
+
+
+def logs_go_on_where_a_daemon_that_restarts_broke_off():
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    text = b"one\ntwo\nlast\n"
+    broken = iter([0, 1])
+
+    def handler(method, path, *_):
+        if path == "/v1/jobs/17":
+            return answer(200, dict(JOB, state="done"))
+        offset = int(re.search(r"offset=(\d+)", path)[1])
+        if "follow" in path and next(broken, None) is not None:
+            return [head, b"4\r\n" + text[offset:offset + 4] + b"\r\n"]  # and no more
+        return answer(200, text[offset:] if offset else b"", "application/octet-stream")
+
+    with daemon(handler) as d:
+        run = d.run("logs", "-f", "17").expect(0, text.decode())
+        assert run.err.count(AWAY) >= 1, run.err
 
 
 def logs_of_no_such_rank_are_not_found():
@@ -305,6 +372,7 @@ def status_fails_when_the_journal_is_blocked():
                "devices   4: 3 held, 1 free, 0 gone\njobs      2 running\n", "")
         status.update(is_blocked=True, blocked_reason="No space left on device")
         assert "No space left" in d.run("status").expect(1).out
+        assert json.loads(d.run("status", "--json").expect(1, err="").out)["is_blocked"]
 
 
 def calibrate_waits_for_the_result():
@@ -319,6 +387,200 @@ def calibrate_waits_for_the_result():
     with daemon(handler) as d:
         out = d.run("calibrate").expect(0, err="").out
         assert "4194304     2      1  812 us" in out, out
+
+
+def calibrate_tells_who_is_in_its_way():
+    node = {"device_type": "cpu", "state": "up", "gone": 0}
+    nodes = [dict(node, name=f"n{n}", devices=2, held=1 if n == 1 else 2, free=n == 1,
+                  jobs=[{"id": n, "devices": 1}] + ([{"id": 9, "devices": 1}] if n > 1 else []))
+             for n in range(1, 7)]
+    for one in nodes:
+        one["free"] = int(one["free"])
+    state = {"state": "none"}
+
+    def handler(method, path, *_):
+        if method == "POST":
+            return problem(409, "busy", "needs 2 free devices, 1 free now")
+        return answer(200, state if path == "/v1/calibrate" else {"nodes": nodes})
+
+    with daemon(handler) as d:
+        d.run("calibrate").expect(
+            1, "", "elastane: needs 2 free devices, 1 free now; jobs (id:devices) hold 1:1 on n1, "
+            "2:1 9:1 on n2, 3:1 9:1 on n3, 4:1 9:1 on n4 and 2 nodes more (elastane nodes); wait "
+            "until one has ended (elastane wait ID), or pause one that saves (elastane pause ID), "
+            "calibrate, and resume it\n")
+        assert "pause" in failure(d.run("calibrate", "--json"), 1, "busy")
+        nodes[:] = [dict(node, name="n1", devices=1, held=0, free=1, jobs=[])]
+        d.run("calibrate").expect(
+            1, "", "elastane: needs 2 free devices, 1 free now; 1 device is up, and there is "
+            "nothing to measure between fewer than two\n")
+        state["state"] = "running"
+        run = d.run("calibrate").expect(1, "")
+        assert "running already; it takes about a minute" in run.err, run.err
+    with daemon(lambda method, *_: problem(409, "busy", "needs 2 free devices, 1 free now")
+                if method == "POST" else None) as d:
+        d.run("calibrate").expect(1, "", "elastane: needs 2 free devices, 1 free now\n")
+
+
+# Every command with operands that fit, as it asks the daemon or reads a file.
+COMMANDS = {"submit": ["good.yaml"], "list": [], "show": ["17"], "logs": ["17"], "wait": ["17"],
+            "cancel": ["17"], "pause": ["17"], "resume": ["17"], "update": ["17", "--gpus", "2"],
+            "explain": ["17"], "nodes": [], "status": [], "calibrate": [],
+            "replay": ["missing"], "simulate": ["missing.scn"]}
+OFFLINE = ("replay", "simulate")
+
+
+def failure(run, code, word, field=""):
+    """What one failing command says with --json."""
+    lines = run.expect(code, "[]\n" if run.out == "[]\n" else "").err.splitlines()
+    assert len(lines) == 1, run.err
+    told = json.loads(lines[0])
+    assert sorted(told) == ["code", "error", "exit", "field"], told
+    assert (told["exit"], told["code"], told["field"]) == (code, word, field), told
+    assert told["error"], told
+    return told["error"]
+
+
+def json_tells_every_failure_in_one_form():
+    help_text = subprocess.run([PROGRAM, "--help"], capture_output=True, check=True).stdout.decode()
+    assert re.findall(r"^  ([a-z]+) +[a-z]", help_text, re.M) == list(COMMANDS), help_text
+    refusal = lambda *_: problem(409, "state", "17 has ended", "id")
+    with daemon(refusal) as d:
+        for command, words in COMMANDS.items():
+            failure(d.run(command, "--bogus", "--json"), 2, "usage")
+            failure(d.run(command, "--json", "--bogus"), 2, "usage")
+            if command in OFFLINE:
+                failure(d.run(command, "--json", *words), 4, "not-found")
+                continue
+            failure(d.run(command, "--json", *words), 1, "state", "id")
+            failure(d.run(command, "--json", "--socket", "no", *words), 3, "io")
+        for command in ("show", "logs", "wait", "cancel", "pause", "resume", "update", "explain"):
+            more = ["--gpus", "2"] if command == "update" else []
+            failure(d.run(command, "--json", "x", *more), 2, "usage")
+            failure(d.run(command, "--json"), 2, "usage")
+        failure(d.run("logs", "--rank", "x", "17", "--json"), 2, "usage", "rank")
+        failure(d.run("frobnicate", "--json"), 2, "usage")
+        assert failure(d.run("submit", "--json", "--gpus", "0", "--", "true"), 1, "invalid", "gpus")
+        failure(d.run("submit", "--json", "--", "no-such-program"), 4, "not-found", "command")
+        place = failure(d.run("submit", "--json", "type.yaml"), 1, "invalid", "gpus")
+        assert place.startswith("type.yaml:2:7: "), place
+        d.run("submit", "--bogus", "--", "true", "--json").expect(
+            2, "", "elastane: unknown option --bogus\nUsage: elastane submit [OPTION]... "
+            "{-- COMMAND... | JOB.yaml | SCRIPT [WORD]...}\nTry 'elastane submit --help'.\n")
+    with daemon(always(200, JOB)) as d:
+        failure(d.run("wait", "--json", "--timeout", "1s", "17"), 13, "timeout")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([PROGRAM, "show", "17", "--json"], stdout=full, timeout=60,
+                                  env={"ELASTANE_SOCKET": d.path}, stderr=subprocess.PIPE)
+        assert done.returncode == 1 and json.loads(done.stderr)["exit"] == 1, done
+
+
+def help_and_manual_name_the_same_options():
+    manual = HERE.parents[1] / "man"
+    page = (manual / "elastane.1").read_text()
+    synopsis = page.split(".Sh SYNOPSIS")[1].split(".Sh DESCRIPTION")[0]
+    common, rest = page.split(".Sh COMMANDS")
+    sections = {name.strip(): text for title, text in
+                re.findall(r"^\.Ss (.*)\n((?:.*\n(?!\.S[hs]))*)", rest, re.M)
+                for name in title.split(",")}
+    assert list(sections) == list(COMMANDS), list(sections)
+    told = lambda text: {word for line in re.findall(r"^\.It .*$", text, re.M)
+                         for word in re.findall(r"Fl -([a-z-]+)", line)}
+    fields = {word for line in re.findall(r"^\.It Cm ([a-z, -]+?)(?: Pq .*)?$",
+                                          (manual / "elastane-job.5").read_text(), re.M)
+              for word in line.split(" , ")}
+    general = told(common)
+    for command in COMMANDS:
+        out = subprocess.run([PROGRAM, command, "--help"], capture_output=True, check=True).stdout
+        helped = set(re.findall(r"^  (?:-., |    )--([a-z-]+)", out.decode(), re.M))
+        assert {"json", "help"} <= helped and ("socket" in helped) == (command not in OFFLINE)
+        more = fields if command in ("submit", "update") else set()
+        own = told(sections[command])
+        assert helped <= own | general | more, (command, helped - own - general - more)
+        assert own | general <= helped | {"socket"}, (command, own - helped)
+        part = re.search(rf"^\.Cm .*\b{command}\b.*\n((?:(?!\.Nm).*\n)*)", synopsis, re.M)
+        assert part, (command, synopsis)
+        for option in re.findall(r"Fl -([a-z-]+)", part[1]):
+            assert option in helped, (command, option)
+
+
+def json_failures_of_several_jobs_are_a_line_each():
+    with daemon(lambda m, path, *_: problem(404, "not-found", f"no job {path}", "id")
+                if "/8/" not in path else answer(202, {"id": 8, "state": "stopping"})) as d:
+        run = d.run("cancel", "--json", "7", "8", "9").expect(4, '[{"id":8,"state":"stopping"}]\n')
+        told = [json.loads(line) for line in run.err.splitlines()]
+        assert [t["exit"] for t in told] == [4, 4] and "/9/" in told[1]["error"], told
+
+
+def a_file_that_cannot_be_read_is_no_daemon_that_is_away():
+    with tempfile.TemporaryDirectory() as top:
+        directory = pathlib.Path(top)
+        for words in (["simulate", "."], ["simulate", "--svg", "no/x.svg", "s.scn"]):
+            (directory / "s.scn").write_text("cluster 1 node x 1 gpu\njob a gpus 1 work 1 gpu-hours at 0\n")
+            run = Run(words, directory)
+            assert run.code == 1, (words, run.code, run.err)
+
+
+LONG = "waits for two gpus that a job of another user holds until it may be moved again"
+NARROW = {
+    "list": {"jobs": [JOB, dict(JOB, id=123456, name="a-name-of-many-letters-" * 2, reason=LONG)],
+             "next": 0},
+    "show": dict(JOB, reason=LONG, nodes=[{"name": f"node-{n}", "devices": 4} for n in range(9)],
+                 history=[dict(JOB["history"][1], reason=LONG)] * 2),
+    "wait": dict(JOB, state="done", reason=LONG),
+    "explain": {"text": f"job 17 (mlp) is queued\n  why             {LONG}\n"},
+    "nodes": {"nodes": [{"name": f"node-{n}", "device_type": "NVIDIA-H200", "state": "up",
+                         "devices": 8, "held": 8, "free": 0, "gone": 0,
+                         "jobs": [{"id": i, "devices": 1} for i in range(1000, 1008)]}
+                        for n in range(3)]},
+    "status": {"version": "0.1.0", "policy": "fixed-max-accum", "admission": "queue",
+               "scaler": "payback", "pid": 54321, "is_blocked": True, "blocked_reason": LONG,
+               "jobs": {"running": 21, "queued": 1000, "starting": 1, "paused": 3, "resizing": 2},
+               "devices": {"total": 400, "held": 300, "free": 100, "gone": 0}},
+    "calibrate": {"state": "failed", "reason": LONG, "time_us": 1790000000000000},
+}
+
+
+def answers_fit_narrow_terminals():
+    for command, said in NARROW.items():
+        words = COMMANDS[command] + (["--show"] if command == "calibrate" else [])
+        with daemon(lambda *_: answer(200, said)) as d:
+            wide = d.run(command, *words)
+            for columns in (40, 60, 80, 100):
+                run = d.run(command, *words, COLUMNS=str(columns))
+                lines = (run.out + run.err).splitlines()
+                assert lines and all(len(line) <= columns for line in lines), \
+                    f"{command} at {columns}:\n{run.out}{run.err}"
+                if command != "list":  # one line a job: its reason may be cut
+                    shown = " ".join(run.out.split())
+                    for word in LONG.split() if LONG in wide.out else ["1000:1", "1007:1"]:
+                        assert word in shown, f"{command} at {columns}: no {word}\n{run.out}"
+
+
+def stories_fit_narrow_terminals():
+    story = HERE.parent / "golden" / "three_jobs_share_and_grow.scn"
+    with tempfile.TemporaryDirectory() as top:
+        words = ["simulate", "--svg", "none", str(story)]
+        wide = Run(words, pathlib.Path(top)).expect(0, err="").out
+        assert wide.splitlines()[-4].split() == \
+            ["JOB", "STATE", "SUBMIT", "START", "END", "TOOK", "GPU-HOURS", "RESIZES"], wide
+        for columns in (40, 60, 80):
+            out = Run(words, pathlib.Path(top), COLUMNS=str(columns)).expect(0).out
+            assert all(len(line) <= columns for line in out.splitlines()), out
+            clock = lambda text: re.findall(r"^\[.*?\] \S+", text, re.M)
+            assert clock(out) == clock(wide) and " TOOK" in out, out
+            if columns == 80:
+                assert out.splitlines()[-4:] == wide.splitlines()[-4:], out
+
+
+def failures_fit_narrow_terminals_and_help_does_too():
+    with daemon(lambda *_: problem(409, "state", LONG, "id")) as d:
+        for words in (["show", "17"], ["show", "--bogus"], ["submit", "--", "/no/such"], ["lst"],
+                      ["--help"], *([command, "--help"] for command in COMMANDS)):
+            run = d.run(*words, COLUMNS="40")
+            lines = (run.out + run.err).splitlines()
+            bad = [line for line in lines if len(line) > 40 and " " in line.strip()]
+            assert lines and not bad, (words, bad)
 
 
 def colour_is_for_terminals_only():
@@ -419,8 +681,18 @@ def a_hung_daemon_is_given_up():
         assert time.monotonic() - began < 40
 
 
-SLOW = [a_hung_daemon_is_given_up]
-HELPERS = {"daemon", "always", "main"}
+def a_daemon_that_stays_away_is_given_up():
+    steps = iter([answer(200, JOB)])
+    with daemon(lambda *_: next(steps, None)) as d:
+        began = time.monotonic()
+        run = d.run("wait", "17", "--json").expect(3, "")
+        assert 55 < time.monotonic() - began < 75
+        told = [json.loads(line) for line in run.err.splitlines()]
+        assert [sorted(t) for t in told] == [["warning"], ["code", "error", "exit", "field"]], told
+
+
+SLOW = [a_hung_daemon_is_given_up, a_daemon_that_stays_away_is_given_up]
+HELPERS = {"daemon", "always", "failure", "main"}
 QUICK = [f for name, f in list(globals().items())
          if getattr(f, "__module__", "") == "__main__" and not isinstance(f, type)
          and name not in HELPERS and f not in SLOW]

@@ -196,7 +196,28 @@ def explain_says_why_a_job_waits():
         assert rig.get(f"/v1/jobs/{first}/explain")["id"] == first
         rig.touch("go")
         rig.wait(second, "done")
-        problem(rig.ask("GET", f"/v1/jobs/{second}/explain"), 409, "state")
+
+
+def explain_tells_of_a_job_that_is_paused_or_has_ended():
+    with Rig(devices=1) as rig:
+        rig.start()
+        job = rig.loop("held", level="restartable")
+        rig.wait_line("log", "size 1")
+        rig.act(job, "pause")
+        rig.wait(job, "paused")
+        answer = until("the pause is told", lambda: (
+            lambda seen: seen if "stopping, 1 gpu: paused" in seen["text"] else None)(
+                rig.get(f"/v1/jobs/{job}/explain")))
+        assert f"elastane resume {job}" in answer["text"] and answer["state"] == "paused", answer
+        rig.act(job, "cancel")
+        bad = rig.submit("exit 3", "bad")
+        rig.wait(bad, "failed")
+        answer = rig.get(f"/v1/jobs/{bad}/explain")
+        assert (answer["id"], answer["state"], answer["cause"]) == (bad, "failed", "user-error")
+        for part in (f"job {bad} (bad) has failed\n", "status 3", "after 0s", "starting, 1 gpu: "):
+            assert part in answer["text"], (part, answer["text"])
+        assert "was cancelled" in rig.get(f"/v1/jobs/{job}/explain")["text"]
+        problem(rig.ask("GET", "/v1/jobs/99/explain"), 404, "not-found", "id")
 
 
 def slow_client_is_cut_off_and_disturbs_nobody():
@@ -317,6 +338,7 @@ run([bad_bodies_are_refused_by_field_and_create_nothing,
      logs_are_told_by_rank_and_offset_and_may_be_followed,
      follower_does_not_hold_a_stop_up,
      explain_says_why_a_job_waits,
+     explain_tells_of_a_job_that_is_paused_or_has_ended,
      slow_client_is_cut_off_and_disturbs_nobody,
      two_thousand_idle_connections_do_not_shut_others_out,
      garbage_is_answered_with_400_or_cut_off,

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from rig import DAEMON, PATIENCE, Rig, run, until
+from rig import BUILD, DAEMON, PATIENCE, Rig, run, until
 
 
 def r09_killed_daemon_finds_its_jobs_running():
@@ -26,6 +26,40 @@ def r09_killed_daemon_finds_its_jobs_running():
         seen = rig.wait(job, "done")
         assert rig.lines("log") == ["size 2"] * 2 + ["end"] * 2
         rig.check_books()
+
+
+def r09_wait_and_logs_outlive_a_killed_daemon():
+    with Rig() as rig:
+        rig.start()
+        at = f"/proc/{rig.process.pid}/fd"
+
+        def sockets():
+            links = [os.readlink(f"{at}/{fd}") for fd in os.listdir(at)
+                     if os.path.islink(f"{at}/{fd}")]
+            return {link for link in links if link.startswith("socket:")}
+
+        seen = []
+
+        def both_poll():  # the same two connections, again and again
+            seen.append(sockets() - idle)
+            return len(seen) > 5 and len(seen[-1]) >= 2 and all(s == seen[-1] for s in seen[-5:])
+        job = rig.submit("echo one; await go; echo two; exit 3", "talker")
+        until("it has spoken", lambda: rig.ask("GET", f"/v1/jobs/{job}/logs").body == b"one\n")
+        idle = sockets()
+        watchers = {words: subprocess.Popen(
+            [BUILD / "src/prog/elastane", *words, str(job)], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env={"ELASTANE_SOCKET": rig.socket})
+            for words in (("wait",), ("logs", "-f"))}
+        until("both hold a long poll", both_poll)
+        rig.kill()
+        rig.touch("go")
+        rig.start()
+        seen = {words: (*w.communicate(timeout=PATIENCE), w.returncode)
+                for words, w in watchers.items()}
+        for out, err, code in seen.values():
+            assert err.count(b"waiting up to 60 s for it to come back") == 1, (out, err, code)
+        assert seen["wait",][2] == 10 and b"talker: failed" in seen["wait",][0], seen
+        assert seen["logs", "-f"][::2] == (b"one\ntwo\n", 0), seen
 
 
 def r09_job_that_ended_without_a_daemon_is_done_once():
@@ -278,6 +312,7 @@ def shim_of_a_finished_job_is_told_to_leave():
 
 
 run([r09_killed_daemon_finds_its_jobs_running,
+     r09_wait_and_logs_outlive_a_killed_daemon,
      r09_job_that_ended_without_a_daemon_is_done_once,
      r09_shim_that_left_is_read_from_the_disk,
      r09_shim_that_died_with_the_daemon_costs_its_job_one_restart,
