@@ -29,9 +29,10 @@ int past_find(struct past *past, uint32_t job, struct past_job *ret,
               struct err *err) ATTR_MUST_USE;
 void past_job_release(struct past_job *job);
 
-/* Appends the job's moves as a JSON array, oldest first. */
+/* Appends the job's moves as a JSON array, oldest first. *ret_last is where the last one
+ * led to: state, generation, size and batch; all 0 without any. */
 int past_history(struct past *past, uint32_t job, struct buf *out,
-                 struct err *err) ATTR_MUST_USE;
+                 struct job_run *ret_last, struct err *err) ATTR_MUST_USE;
 
 /* Called with each ended job, ascending by id; lent. 0: go on, 1: stop, or an error. */
 typedef int (*past_fn)(void *arg, const struct past_job *job);

@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "wire/jsonin.h"
 #include "wire/jsonout.h"
 #include "wire/launch.h"
 #include "wire/records.h"
 #include "wire/schema.h"
+
+#define MOVE_MAX ((size_t)16 << 10)
 
 static void put_launch(struct jsonout *j, const struct launch_request *launch)
 {
@@ -336,6 +339,44 @@ void answer_problem(int status, const char *title, const struct err *err, struct
     jsonout_i64(&j, "status", status);
     jsonout_text(&j, "title", title);
     jsonout_close(&j, '}');
+}
+
+static const char *state_name(int value)
+{
+    return job_state_name((enum job_state)value);
+}
+
+static void read_move(struct jsonin *in, struct job_run *run)
+{
+    struct job_plan *plan = &run->plan;
+    int64_t generation = 0;
+    int state = 0;
+
+    (void)jsonin_i64(in, "generation", 0, UINT32_MAX, &generation);
+    (void)jsonin_enum(in, "state", state_name, JOB_STATE_MAX, &state);
+    (void)jsonin_i32(in, "size", 0, INT32_MAX, &plan->size);
+    (void)jsonin_i32(in, "global_batch", 0, INT32_MAX, &plan->global_batch);
+    (void)jsonin_i32(in, "micro_batch", 0, INT32_MAX, &plan->micro_batch);
+    (void)jsonin_i32(in, "accumulation", 0, INT32_MAX, &plan->accumulation);
+    plan->generation = (uint32_t)generation;
+    run->state = (enum job_state)state;
+}
+
+int answer_move_decode(const char *text, size_t len, struct job_run *ret, struct err *err)
+{
+    struct job_run run = {0};
+    struct jsonin in;
+    json_t *value = NULL;
+    int rc = jsonin_parse(text, len, MOVE_MAX, &value, err);
+
+    if (rc < 0)
+        return rc;
+    jsonin_begin(&in, value, "", err);
+    read_move(&in, &run);
+    json_decref(value);
+    if (in.rc == 0) /* what a later version adds is left alone */
+        *ret = run;
+    return in.rc;
 }
 
 struct job_fact {

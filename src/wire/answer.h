@@ -56,6 +56,11 @@ void answer_explain(const struct explain *x, struct buf *out);
 void answer_problem(int status, const char *title, const struct err *err,
                     struct buf *out);
 
+/* Reads a fact of kind ENGINE_FACT_HISTORY: state, generation, size and batch of *ret;
+ * its other fields are 0. E_INVALID or E_NOMEM. */
+int answer_move_decode(const char *text, size_t len, struct job_run *ret,
+                       struct err *err) ATTR_MUST_USE;
+
 /* Reads a fact of kind ENGINE_FACT_END or ENGINE_FACT_JOB. The records are to be released
  * by the caller (job_spec_release), also after a failure. E_INVALID, E_VERSION or
  * E_NOMEM. */
