@@ -26,7 +26,7 @@ static void conn_send(struct shim *s, struct shim_conn *conn, const struct rank_
 
     link_send(&conn->link, frame, rank_msg_encode(msg, frame));
     if (conn->index >= 0)
-        page_notify(page_slot(&s->page, conn->index));
+        page_notify(&s->page, conn->index);
 }
 
 static void send_all(struct shim *s, enum rank_msg_kind kind, int64_t step,

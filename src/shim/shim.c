@@ -213,6 +213,7 @@ static int signals_take(struct shim *s, struct err *err)
     (void)sigaddset(&set, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like others */
     s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (s->signal_fd < 0)
         return err_set(err, E_IO, "cannot make a signalfd: %s", strerror(errno));

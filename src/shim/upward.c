@@ -175,7 +175,7 @@ void upward_beat(struct shim *s)
     s->beats++;
     for (int32_t i = 0; i < s->order.n_ranks; i++) {
         struct shim_rank *rank = &s->ranks[i];
-        struct rank_slot *slot = page_slot(&s->page, i);
+        const struct rank_slot *slot = page_slot(&s->page, i);
         int64_t bytes = atomic_load_explicit(&slot->comm_bytes, memory_order_relaxed);
         int64_t median_ns;
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from rig import PATIENCE, Rig, run, until
+from rig import PATIENCE, TRAINER, Rig, run, until
 
 
 def mount(path, size):
@@ -148,8 +148,30 @@ def frozen_shim_is_waited_for():
         rig.check_books()
 
 
+def page_that_is_cut_short_harms_the_one_who_did_it_alone():
+    """The shim looks at the page every second; the trainer, which maps it, dies of SIGBUS."""
+    with Rig() as rig:
+        rig.start()
+        cut = ': >"$(dirname "$ELASTANE_CHANNEL")/page"'
+        plain = rig.submit(f"shim=$PPID; {cut}\n"
+                           "for i in 1 2 3 4 5 6; do sleep 0.5; kill -0 $shim || exit 9; done", "plain")
+        trainer = rig.submit(f"{TRAINER} --samples 1000000 --step-us 8000 --checkpoints {rig.top}/save "
+                             "--dataset 1000000 & trainer=$!\n"
+                             f"await go; {cut}; wait $trainer",
+                             "trainer", level="elastic", batch_min=16, batch_max=16,
+                             batch_base=16, gpu_batch=16,
+                             samples_total=1000000)
+        until("it trains", lambda: rig.job(trainer)["samples_done"] > 0)
+        rig.touch("go")
+        seen = rig.wait(trainer, "failed")
+        assert seen["exit_code"] == 128 + signal.SIGBUS, seen
+        rig.wait(plain, "done")
+        rig.check_books()
+
+
 run([full_disk_refuses_submits_and_jobs_go_on,
      file_that_may_not_grow_refuses_submits_and_jobs_go_on,
      job_that_ends_while_nothing_can_be_written_is_done_once,
      stop_does_not_wait_for_a_disk_that_cannot_be_written,
-     frozen_shim_is_waited_for])
+     frozen_shim_is_waited_for,
+     page_that_is_cut_short_harms_the_one_who_did_it_alone])
