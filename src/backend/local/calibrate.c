@@ -7,6 +7,7 @@
 #include "backend/local/calibrate.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,26 +37,29 @@ const char *calibrate_state_name(enum calibrate_state state)
 
 static int read_table(struct calibrate *c, struct err *err)
 {
-    FILE *in = fopen(c->path, "re");
+    int fd = open(c->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     char piece[4096];
     struct stat st;
     struct buf text;
-    size_t n;
-    int rc;
+    ssize_t n;
+    int rc = 0;
 
-    if (!in)
+    if (fd < 0)
         return err_set(err, errno == ENOENT ? E_NOTFOUND : E_IO, "%s: %s", c->path,
                        strerror(errno));
     buf_init(&text, WIRE_CALIBRATION_MAX);
-    while ((n = fread(piece, 1, sizeof piece, in)) > 0)
-        buf_add(&text, piece, n);
-    rc = buf_error(&text);
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        rc = err_set(err, E_CORRUPT, "%s is not a regular file", c->path);
+    while (rc == 0 && (n = read(fd, piece, sizeof piece)) > 0) {
+        buf_add(&text, piece, (size_t)n);
+        rc = buf_error(&text);
+    }
     if (rc == 0)
         rc = wire_calibration_decode(text.text, text.len, &c->table, err);
-    if (rc == 0 && fstat(fileno(in), &st) == 0)
+    if (rc == 0)
         c->time_us = (usec_t)st.st_mtim.tv_sec * USEC_PER_SEC;
     buf_release(&text);
-    (void)fclose(in);
+    (void)close(fd);
     return rc;
 }
 
