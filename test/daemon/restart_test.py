@@ -197,6 +197,22 @@ def settings_stay_in_the_state_until_they_are_stated_again():
         assert (seen["policy"], seen["admission"], seen["scaler"]) == ("joint", "skip", "none")
 
 
+def options_that_make_no_sense_are_refused_at_the_start():
+    with Rig() as rig:
+        for option, value, words in (("--pace", "fast", "pace is 'fast', where"),
+                                     ("--pace", "20ms+0.4ms*k", "such as 20ms+0.4ms*m"),
+                                     ("--pace", "", "pace is ''"),
+                                     ("--policy", "best", "policy"),
+                                     ("--min-run", "soon", "min-run"),
+                                     ("--devices", "-1", "devices")):
+            refused = rig.launch(option, value)
+            assert refused.wait(PATIENCE) in (1, 2), (option, value)
+            rig.process = None
+            refused.stdout.close()
+            last = rig.log().splitlines()[-1]
+            assert words in last, (option, value, last)
+
+
 def node_with_another_count_is_refused_and_a_new_name_is_not():
     with Rig() as rig:
         rig.start()
@@ -377,6 +393,7 @@ run([r09_killed_daemon_finds_its_jobs_running,
      socket_of_a_dead_daemon_is_replaced_and_other_files_are_not,
      socket_of_another_user_is_left_alone,
      settings_stay_in_the_state_until_they_are_stated_again,
+     options_that_make_no_sense_are_refused_at_the_start,
      node_with_another_count_is_refused_and_a_new_name_is_not,
      r09_frozen_shim_is_confirmed_by_its_lock,
      unreadable_end_of_a_dead_shim_costs_one_restart,
