@@ -374,7 +374,7 @@ int writer_free(struct writer *w, struct err *err)
     (void)pthread_join(w->thread, NULL);
     lost = count_rows(&w->batch) + count_rows(&w->queue);
     if (lost > 0)
-        rc = err_set(err, E_IO, "%lld rows could not be written: %.240s", (long long)lost,
+        rc = err_set(err, E_IO, "%lld rows could not be written: %s", (long long)lost,
                      w->progress.why.text);
     items_clear(&w->batch);
     items_clear(&w->queue);

@@ -209,6 +209,21 @@ def missing_and_unreadable_commands_fail_with_the_reason():
         rig.check_books()
 
 
+def reason_keeps_its_cause_however_long_the_path_is():
+    with Rig() as rig:
+        rig.start()
+        path = str(rig.top / ("deep/" * 700)) + "trainer"
+        seen = rig.wait(rig.submit([path]), "failed")
+        assert "No such file or directory" in seen["reason"], seen["reason"]
+        assert str(rig.top)[:5] in seen["reason"] and "..." in seen["reason"], seen["reason"]
+        wrong = rig.body("true")
+        wrong["launch"]["cwd"] = path
+        job = rig.ask("POST", "/v1/jobs", wrong)
+        assert job.status == 201, job
+        seen = rig.wait(job.json["id"], "failed")
+        assert "No such file or directory" in seen["reason"], seen["reason"]
+
+
 def log_that_is_a_pipe_is_refused_and_blocks_nobody():
     with Rig() as rig:
         rig.start()
@@ -308,6 +323,7 @@ run([submit_runs_a_command_to_its_end,
      history_ends_with_the_state_that_is_told,
      failing_command_is_failed_with_its_status,
      missing_and_unreadable_commands_fail_with_the_reason,
+     reason_keeps_its_cause_however_long_the_path_is,
      log_that_is_a_pipe_is_refused_and_blocks_nobody,
      retries_are_used_up_before_a_job_fails,
      time_limit_ends_a_job,

@@ -211,6 +211,12 @@ def options_that_make_no_sense_are_refused_at_the_start():
             refused.stdout.close()
             last = rig.log().splitlines()[-1]
             assert words in last, (option, value, last)
+        deep = rig.top / ("deep/" * 700) / "state"
+        refused = rig.launch("--state", deep)
+        assert refused.wait(PATIENCE) == 1
+        rig.process = None
+        refused.stdout.close()
+        assert "No such file or directory" in rig.log().splitlines()[-1], rig.log()
 
 
 def node_with_another_count_is_refused_and_a_new_name_is_not():

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "wire/calibration.h"
 
 #define PYTHON "/usr/bin/python3"
@@ -109,7 +110,7 @@ static void on_end(void *arg, const struct loop_child_end *end)
         (void)snprintf(c->reason, sizeof c->reason, "status %d: %.*s", end->status,
                        (int)i64_min((int64_t)n, 80), end->err);
     else if (read_table(c, &err) < 0)
-        (void)snprintf(c->reason, sizeof c->reason, "%s", err.text);
+        text_fit(c->reason, sizeof c->reason, err.text);
     else
         c->state = CALIBRATE_DONE;
     if (c->state == CALIBRATE_DONE)

@@ -23,6 +23,7 @@
 #include "backend/local/local_state.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #define LOOK_SOON_US  (200 * USEC_PER_MSEC) /* a shim has hung up: is it gone? */
 #define LOOK_LATER_US (5 * USEC_PER_SEC)    /* a shim lives and has not dialled */
@@ -189,7 +190,7 @@ void local_end(struct post *post, const struct order_exit *record)
     };
 
     (void)snprintf(event.node.name, sizeof(event.node.name), "%s", l->ordering.node);
-    (void)snprintf(event.text, sizeof(event.text), "%s", record->text);
+    text_fit(event.text, sizeof(event.text), record->text);
     if (record->cause == JOB_CAUSE_DONE) {
         say_started(post);
         event.samples = samples_when_done(post, record->samples_done);
