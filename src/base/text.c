@@ -61,16 +61,15 @@ int text_parse_int(const char *text, size_t n, int64_t min, int64_t max, int64_t
 static size_t longest_word(const char *text, size_t *ret_at)
 {
     size_t longest = 0;
+    size_t n = 0;
 
     *ret_at = 0;
-    for (size_t at = 0; text[at];) {
-        size_t n = strcspn(text + at, " ");
-
+    for (size_t at = 0; text[at]; at++) {
+        n = text[at] == ' ' ? 0 : n + 1;
         if (n > longest) {
             longest = n;
-            *ret_at = at;
+            *ret_at = at + 1 - n;
         }
-        at += n + strspn(text + at + n, " ");
     }
     return longest;
 }
