@@ -288,11 +288,10 @@ static void poll_owed(struct request *r)
     } else if (r->deadline_us == USEC_NEVER) {
         r->deadline_us = now_us + OWED_PATIENCE_US;
     } else if (r->deadline_us <= now_us) {
-        (void)err_set(
-            &err, E_AGAIN,
-            "the journal cannot be written now (%.150s); the request may still be "
-            "carried out when it can: look before you repeat it",
-            why.text);
+        (void)err_set(&err, E_AGAIN,
+                      "the journal cannot be written now (%s); the request may still be "
+                      "carried out when it can: look before you repeat it",
+                      why.text);
         request_fail(r, &err);
     }
 }

@@ -3,7 +3,8 @@
  *
  * A live job comes from the core, one that has ended from the disk. Between the step that
  * ends a job and the commit of its row it is in neither; whoever looks for it then waits
- * for that row. */
+ * for that row. Histories come from the disk: one that is told together with a live job
+ * is waited for until it has the job's last move, so that the two agree. */
 #include <string.h>
 
 #include "api/jobs.h"
@@ -58,18 +59,12 @@ void jobs_put_past(const struct past_job *job, const char *history, struct buf *
     answer_job(&a, out);
 }
 
-static int put_job(struct api *api, uint32_t id, const char *history, struct buf *out,
-                   struct err *err)
+static int put_gone(struct api *api, uint32_t id, const char *history, struct buf *out,
+                    struct err *err)
 {
-    const struct job *job = core_find_job(engine_core(api->engine), id);
     struct past_job past;
-    int rc;
+    int rc = past_find(api->past, id, &past, err);
 
-    if (job) {
-        jobs_put_live(api, job, history, out);
-        return 0;
-    }
-    rc = past_find(api->past, id, &past, err);
     if (rc < 0)
         return rc;
     jobs_put_past(&past, history, out);
@@ -77,33 +72,38 @@ static int put_job(struct api *api, uint32_t id, const char *history, struct buf
     return 0;
 }
 
-void jobs_answer(struct request *r, enum jobs_form form)
+static void answer_with(struct request *r, int rc, struct buf *text, struct err *err)
+{
+    if (rc == 0) {
+        request_json(r, 200, text);
+        return;
+    }
+    buf_release(text);
+    if (err->code == 0)
+        (void)err_set(err, rc, "out of memory");
+    request_fail(r, err);
+}
+
+/* Answers with the job of the path, without its history. Leaves the request unanswered
+ * when the job may be between core and disk and has not waited for that yet (seq 0). */
+static void answer_short(struct request *r)
 {
     struct api *api = r->api;
     bool may_come = r->seq == 0 && api_has_undurable(api); /* asked before we look */
+    const struct job *job = core_find_job(engine_core(api->engine), r->match.job);
     struct err err = {0};
-    struct buf history;
     struct buf text;
     int rc = 0;
 
-    buf_init(&history, ANSWER_MAX);
     buf_init(&text, ANSWER_MAX);
-    if (form == JOBS_WITH_HISTORY)
-        rc = past_history(api->past, r->match.job, &history, &err);
-    if (rc == 0)
-        rc = put_job(api, r->match.job, form == JOBS_WITH_HISTORY ? history.text : NULL,
-                     &text, &err);
-    buf_release(&history);
-    if (rc == 0) {
-        request_json(r, 200, &text);
-        return;
-    }
-    buf_release(&text);
-    if (rc != E_NOTFOUND || !may_come) {
-        if (err.code == 0)
-            (void)err_set(&err, rc, "out of memory");
-        request_fail(r, &err);
-    }
+    if (job)
+        jobs_put_live(api, job, NULL, &text);
+    else
+        rc = put_gone(api, r->match.job, NULL, &text, &err);
+    if (rc != E_NOTFOUND || !may_come)
+        answer_with(r, rc, &text, &err);
+    else
+        buf_release(&text);
 }
 
 static void poll_gone(struct request *r)
@@ -134,17 +134,110 @@ void jobs_answer_gone(struct request *r)
     request_fail(r, &err);
 }
 
-static void poll_job(struct request *r)
+/* Whether the last move of the history is the one that the job has made last. */
+static bool is_whole(const struct job_run *run, const struct recount_move *last)
+{
+    const struct job_plan *a = &run->plan;
+    const struct job_plan *b = &last->plan;
+
+    return run->state == last->state && a->generation == b->generation &&
+           a->size == b->size && a->global_batch == b->global_batch &&
+           a->micro_batch == b->micro_batch && a->accumulation == b->accumulation;
+}
+
+static bool is_failing(struct api *api)
+{
+    struct store_progress progress;
+
+    store_get_progress(api->store, &progress);
+    return progress.is_failing;
+}
+
+/* Answers with a live job and its history, unless its last moves are on their way to the
+ * disk. While nothing can be written, the history lags, and no waiting helps. */
+static void tell_live(struct request *r, const struct job *job)
+{
+    struct api *api = r->api;
+    bool may_come = api_has_undurable(api) && !is_failing(api);
+    struct recount_move last;
+    struct err err = {0};
+    struct buf history;
+    struct buf text;
+    int rc;
+
+    buf_init(&history, ANSWER_MAX);
+    buf_init(&text, ANSWER_MAX);
+    rc = past_history(api->past, r->match.job, &history, &last, &err);
+    if (rc == 0 && may_come && !is_whole(&job->run, &last)) {
+        buf_release(&history);
+        return;
+    }
+    if (rc == 0)
+        jobs_put_live(api, job, history.text, &text);
+    buf_release(&history);
+    answer_with(r, rc, &text, &err);
+}
+
+/* The end first, then the history: whoever sees the end sees all that led to it. The
+ * other way round, a commit in between would show an end without its moves. */
+static void tell_gone(struct request *r, bool may_come)
+{
+    struct past *past = r->api->past;
+    struct past_job job;
+    struct recount_move last;
+    struct err err = {0};
+    struct buf history;
+    struct buf text;
+    int rc = past_find(past, r->match.job, &job, &err);
+
+    if (rc == E_NOTFOUND && may_come)
+        return;
+    buf_init(&history, ANSWER_MAX);
+    buf_init(&text, ANSWER_MAX);
+    if (rc == 0) {
+        rc = past_history(past, r->match.job, &history, &last, &err);
+        if (rc == 0)
+            jobs_put_past(&job, history.text, &text);
+        past_job_release(&job);
+    }
+    buf_release(&history);
+    answer_with(r, rc, &text, &err);
+}
+
+static void poll_live(struct request *r);
+
+static void poll_ended(struct request *r)
 {
     if (request_is_durable(r))
-        jobs_answer(r, JOBS_WITH_HISTORY);
+        tell_gone(r, false);
+}
+
+/* Answers, or parks until rows have come that the answer lacks. */
+static void tell_job(struct request *r)
+{
+    bool may_come = api_has_undurable(r->api); /* asked before we look */
+    const struct job *job = core_find_job(engine_core(r->api->engine), r->match.job);
+
+    if (job)
+        tell_live(r, job);
+    else
+        tell_gone(r, may_come);
+    if (!request_is_answered(r))
+        request_park_until_durable(r, job ? poll_live : poll_ended);
+}
+
+static void poll_live(struct request *r)
+{
+    struct store_progress progress;
+
+    store_get_progress(r->api->store, &progress);
+    if (progress.durable_seq >= r->seq || progress.is_failing)
+        tell_job(r);
 }
 
 void handle_job(struct request *r)
 {
-    jobs_answer(r, JOBS_WITH_HISTORY);
-    if (!request_is_answered(r))
-        request_park_until_durable(r, poll_job);
+    tell_job(r);
 }
 
 static void poll_wait(struct request *r)
@@ -160,7 +253,7 @@ static void poll_wait(struct request *r)
         return;
     }
     if (r->seq == 0 || request_is_durable(r))
-        jobs_answer(r, JOBS_WITHOUT_HISTORY);
+        answer_short(r);
 }
 
 void handle_wait(struct request *r)

@@ -6,12 +6,6 @@
 #include "api/past.h"
 #include "api/request.h"
 
-enum jobs_form { JOBS_WITHOUT_HISTORY, JOBS_WITH_HISTORY };
-
-/* Answers with the job of the path. Leaves the request unanswered when the job may be
- * between core and disk and the request has not waited for that yet (seq 0). */
-void jobs_answer(struct request *r, enum jobs_form form);
-
 /* Answers for a job that must live and is not in the core: it has ended (409), or never
  * was (404), and that is certain only when its last row is on the disk; so the request
  * may wait for that. */

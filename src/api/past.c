@@ -110,7 +110,19 @@ static int take_move(void *arg, const struct store_fact *fact)
     return 0;
 }
 
-int past_history(struct past *past, uint32_t job, struct buf *out, struct err *err)
+static int last_move(const struct history *h, struct recount_move *ret, struct err *err)
+{
+    const char *last;
+
+    *ret = (struct recount_move){0};
+    if (h->n == 0)
+        return 0;
+    last = h->items[(h->n - 1) % PAST_HISTORY_MAX];
+    return answer_move_decode(last, strlen(last), ret, err);
+}
+
+int past_history(struct past *past, uint32_t job, struct buf *out,
+                 struct recount_move *ret_last, struct err *err)
 {
     struct history h = {0};
     size_t first;
@@ -121,6 +133,8 @@ int past_history(struct past *past, uint32_t job, struct buf *out, struct err *e
 
         rc = store_reader_facts(past->reader, job, &page, take_move, &h, err);
     } while (rc == STORE_PAGE_MAX);
+    if (rc >= 0)
+        rc = last_move(&h, ret_last, err);
     first = h.n > PAST_HISTORY_MAX ? h.n - PAST_HISTORY_MAX : 0;
     buf_putc(out, '[');
     for (size_t i = first; i < h.n; i++) {

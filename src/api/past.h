@@ -30,9 +30,10 @@ int past_find(struct past *past, uint32_t job, struct past_job *ret,
               struct err *err) ATTR_MUST_USE;
 void past_job_release(struct past_job *job);
 
-/* Appends the job's moves as a JSON array, oldest first. */
+/* Appends the job's moves as a JSON array, oldest first. *ret_last is where the last one
+ * led to: state, generation, size and batch; all 0 without any. */
 int past_history(struct past *past, uint32_t job, struct buf *out,
-                 struct err *err) ATTR_MUST_USE;
+                 struct recount_move *ret_last, struct err *err) ATTR_MUST_USE;
 
 /* The newest of the job's moves that are durable; none of one that never was. */
 int past_recount(struct past *past, uint32_t job, struct recount *ret,

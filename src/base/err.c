@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "base/units.h"
 
 static const char *const names[] = {
@@ -22,7 +23,7 @@ static void fill(struct err *err, int code, const char *field, const char *fmt,
         return;
     err->code = code;
     (void)snprintf(err->field, sizeof err->field, "%s", field);
-    (void)vsnprintf(err->text, sizeof err->text, fmt, args);
+    text_fit_vprintf(err->text, sizeof err->text, fmt, args);
 }
 
 int err_set(struct err *err, int code, const char *fmt, ...)

@@ -34,7 +34,7 @@ enum {
 struct err {
     int code;
     char field[ERR_FIELD_MAX]; /* "batch", "nodes[2].devices", or "" */
-    char text[ERR_TEXT_MAX];   /* one sentence for people, without the field */
+    char text[ERR_TEXT_MAX]; /* one sentence for people, without the field; text_fit() */
 };
 
 /* Fills err (when not NULL) and returns code, so that callers write `return

@@ -4,7 +4,10 @@
  * because INT64_MIN has no positive counterpart. */
 #include "base/text.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "base/assert.h"
 
 /* How much of a bad text a message repeats. */
 #define QUOTE_MAX 32
@@ -52,6 +55,91 @@ int text_parse_int(const char *text, size_t n, int64_t min, int64_t max, int64_t
         return out_of_range(text, n, range, err);
     *ret = value;
     return 0;
+}
+
+/* The longest run without blanks; returns its length. */
+static size_t longest_word(const char *text, size_t *ret_at)
+{
+    size_t longest = 0;
+    size_t n = 0;
+
+    *ret_at = 0;
+    for (size_t at = 0; text[at]; at++) {
+        n = text[at] == ' ' ? 0 : n + 1;
+        if (n > longest) {
+            longest = n;
+            *ret_at = at + 1 - n;
+        }
+    }
+    return longest;
+}
+
+static bool is_inside(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+void text_fit(char *to, size_t cap, const char *text)
+{
+    static const char mark[] = "...";
+    size_t n = strlen(text);
+    size_t begin, end, word, too_many;
+
+    ASSERT(cap >= 16);
+    if (n < cap) {
+        memcpy(to, text, n + 1);
+        return;
+    }
+    too_many = n - (cap - 1) + sizeof mark - 1;
+    word = longest_word(text, &begin);
+    if (word < too_many + 2) { /* no word is that long */
+        begin = 0;
+        word = n;
+    }
+    begin += (word - too_many) / 2;
+    end = begin + too_many;
+    while (begin > 0 && is_inside(text[begin]))
+        begin--;
+    while (is_inside(text[end]))
+        end++;
+    memcpy(to, text, begin);
+    memcpy(to + begin, mark, sizeof mark - 1);
+    memcpy(to + begin + sizeof mark - 1, text + end, n - end + 1);
+}
+
+/* Apart, because it needs so much of the stack. */
+static void fit_long(char *to, size_t cap, const char *fmt, va_list args)
+    ATTR_PRINTF(3, 0);
+
+static void fit_long(char *to, size_t cap, const char *fmt, va_list args)
+{
+    char whole[TEXT_FIT_MAX];
+
+    (void)vsnprintf(whole, sizeof whole, fmt, args);
+    text_fit(to, cap, whole);
+}
+
+void text_fit_vprintf(char *to, size_t cap, const char *fmt, va_list args)
+{
+    va_list again;
+    int n;
+
+    va_copy(again, args);
+    n = vsnprintf(to, cap, fmt, args);
+    if (n < 0)
+        to[0] = '\0';
+    else if ((size_t)n >= cap)
+        fit_long(to, cap, fmt, again);
+    va_end(again);
+}
+
+void text_fit_printf(char *to, size_t cap, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    text_fit_vprintf(to, cap, fmt, args);
+    va_end(args);
 }
 
 bool text_equal(const char *a, const char *b)

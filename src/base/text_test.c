@@ -100,9 +100,55 @@ static void comparisons_mind_the_case(void **state)
     assert_false(text_starts_with("fix", "fixed"));
 }
 
+static void check_fit(const char *text, size_t cap, const char *expected)
+{
+    char to[64];
+
+    memset(to, 'x', sizeof to);
+    text_fit(to, cap, text);
+    assert_string_equal(to, expected);
+    assert_int_equal(to[cap], 'x');
+}
+
+static void text_that_is_too_long_keeps_its_beginning_and_its_end(void **state)
+{
+    (void)state;
+    check_fit("fits as it is", 16, "fits as it is");
+    check_fit("just what fits!", 16, "just what fits!");
+    check_fit("cannot open /a/very/long/path/to/file: denied", 40,
+              "cannot open /a/very/.../to/file: denied");
+    check_fit("0123456789abcdefghij", 16, "012345...efghij");
+    check_fit("many words that are all short and so on", 16, "many w... so on");
+    check_fit("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 16,
+              "\xc3\xa4\xc3\xa4\xc3\xa4...\xc3\xa4\xc3\xa4\xc3\xa4");
+}
+
+static void text_of_any_length_fits_and_is_valid(void **state)
+{
+    char text[200];
+    char to[48];
+
+    (void)state;
+    for (size_t n = 0; n < sizeof text; n++) {
+        memset(text, 'a', n);
+        for (size_t i = 0; i + 1 < n; i += 5)
+            memcpy(text + i, i % 3 ? "\xc3\xa4" : "b ", 2);
+        text[n] = '\0';
+        text_fit(to, sizeof to, text);
+        assert_true(strlen(to) < sizeof to);
+        assert_int_equal(strlen(to) == n, n < sizeof to);
+        for (size_t i = 0; to[i]; i++) /* no half of a character */
+            assert_int_equal(to[i] == '\xc3', to[i + 1] == '\xa4');
+        text_fit_printf(to, sizeof to, "%s", text);
+        assert_true(strlen(to) < sizeof to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_that_is_too_long_keeps_its_beginning_and_its_end),
+        cmocka_unit_test(text_of_any_length_fits_and_is_valid),
         cmocka_unit_test(numbers_come_out_as_they_went_in),
         cmocka_unit_test(what_is_no_number_is_refused_with_a_reason),
         cmocka_unit_test(what_is_too_large_is_refused_with_the_range),

@@ -5,10 +5,13 @@
  * which devices when. Options override what the scenario says, so that one text serves to
  * compare policies. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "cli/cli.h"
@@ -45,16 +48,33 @@ struct wishes {
     bool is_table_only;
 };
 
-static int read_text(const char *path, struct buf *out, struct err *err)
+/* Nobody is waited for at the other end of a pipe. */
+static int open_text(const char *path, FILE **ret, struct err *err)
 {
-    FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-    char part[4096];
-    size_t n;
-    int rc = 0;
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-    if (!in)
+    if (fd < 0)
         return err_set(err, errno == ENOENT ? E_NOTFOUND : E_IO, "%s: %s", path,
                        strerror(errno));
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        *ret = fdopen(fd, "r");
+        return *ret ? 0 : err_set(err, E_NOMEM, "out of memory");
+    }
+    (void)close(fd);
+    return err_set(err, E_INVALID,
+                   "cannot read %s: it is not a regular file; - is standard input", path);
+}
+
+static int read_text(const char *path, struct buf *out, struct err *err)
+{
+    FILE *in = stdin;
+    char part[4096];
+    size_t n;
+    int rc = strcmp(path, "-") == 0 ? 0 : open_text(path, &in, err);
+
+    if (rc < 0)
+        return rc;
     while (buf_error(out) == 0 && (n = fread(part, 1, sizeof part, in)) > 0)
         buf_add(out, part, n);
     if (ferror(in))
@@ -69,11 +89,18 @@ static int read_text(const char *path, struct buf *out, struct err *err)
 
 static int write_text(const char *path, const struct buf *text, struct err *err)
 {
-    FILE *out = fopen(path, "we");
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
+    FILE *out;
     size_t written;
 
-    if (!out)
+    if (fd < 0) /* also a pipe that nobody reads */
         return err_set(err, E_IO, "%s: %s", path, strerror(errno));
+    (void)fcntl(fd, F_SETFL, 0);
+    out = fdopen(fd, "w");
+    if (!out) {
+        (void)close(fd);
+        return err_set(err, E_NOMEM, "out of memory");
+    }
     written = fwrite(text->text, 1, text->len, out);
     if (fclose(out) != 0 || written != text->len)
         return err_set(err, E_IO, "%s: cannot be written", path);

@@ -305,7 +305,7 @@ static int check_program(const struct launch_request *launch, struct err *err)
         if (is_in_path(program, launch_get_env(launch, "PATH")))
             return 0;
         return err_field(err, E_NOTFOUND, "command",
-                         "names '%.80s', which is in no directory of PATH", program);
+                         "names '%s', which is in no directory of PATH", program);
     }
     if (snprintf(file, sizeof file, "%s%s%s", program[0] == '/' ? "" : launch->cwd,
                  program[0] == '/' ? "" : "/", program) >= (int)sizeof file)
@@ -314,9 +314,9 @@ static int check_program(const struct launch_request *launch, struct err *err)
         return 0;
     if (access(file, F_OK) < 0)
         return err_field(err, errno == EACCES ? E_DENIED : E_NOTFOUND, "command",
-                         "names %.160s: %s", file, strerror(errno));
+                         "names %s: %s", file, strerror(errno));
     return err_field(err, E_DENIED, "command",
-                     "names %.160s, which is not a program you may execute", file);
+                     "names %s, which is not a program you may execute", file);
 }
 
 /* An interpreter is no good name for a job: "python3 train.py" is "train". */

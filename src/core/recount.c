@@ -93,8 +93,8 @@ static bool is_told(const struct recount *r, size_t i)
     const struct recount_move *m = &r->moves[i];
     const struct recount_move *before = i > 0 ? &r->moves[i - 1] : NULL;
 
-    return !before || m->size != before->size ||
-           m->global_batch != before->global_batch ||
+    return !before || m->plan.size != before->plan.size ||
+           m->plan.global_batch != before->plan.global_batch ||
            strcmp(m->reason, before->reason) != 0;
 }
 
@@ -118,10 +118,10 @@ void recount_print_moves(const struct job_run *run, const struct recount *r,
                        whole_seconds(m->time_us - run->submit_us, span));
         label(out, when);
         buf_printf(out, "%s", job_state_name(m->state));
-        if (m->size > 0)
-            buf_printf(out, ", %d gpu%s", m->size, m->size == 1 ? "" : "s");
-        if (m->size > 0 && m->global_batch > 0)
-            buf_printf(out, ", batch %d", m->global_batch);
+        if (m->plan.size > 0)
+            buf_printf(out, ", %d gpu%s", m->plan.size, m->plan.size == 1 ? "" : "s");
+        if (m->plan.size > 0 && m->plan.global_batch > 0)
+            buf_printf(out, ", batch %d", m->plan.global_batch);
         buf_printf(out, "%s%s\n", m->reason[0] ? ": " : "", m->reason);
     }
 }

@@ -16,8 +16,7 @@
 struct recount_move {
     usec_t time_us;
     enum job_state state;
-    int32_t size;         /* 0: no devices */
-    int32_t global_batch; /* 0: the job has none */
+    struct job_plan plan; /* size 0: no devices */
     char reason[REASON_MAX_BYTES];
 };
 

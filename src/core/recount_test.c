@@ -14,9 +14,10 @@ static struct recount three_moves(void)
 {
     return (struct recount){
         .n = 3,
-        .moves = {{10 * USEC_PER_SEC, JOB_QUEUED, 0, 0, "waits for the next plan"},
-                  {12 * USEC_PER_SEC, JOB_STARTING, 1, 128, "fits beside 1 job"},
-                  {13 * USEC_PER_SEC, JOB_RUNNING, 1, 128, "fits beside 1 job"}},
+        .moves =
+            {{10 * USEC_PER_SEC, JOB_QUEUED, {0}, "waits for the next plan"},
+             {12 * USEC_PER_SEC, JOB_STARTING, {1, 1, 128, 128, 1}, "fits beside 1 job"},
+             {13 * USEC_PER_SEC, JOB_RUNNING, {1, 1, 128, 128, 1}, "fits beside 1 job"}},
     };
 }
 

@@ -274,7 +274,7 @@ void elastane_checkpoint_abandon(const char *temporary)
 /* Syncs the temporary file and finds its length and hash. */
 static int seal_data(const char *temporary, uint64_t *ret_hash, int64_t *ret_bytes)
 {
-    int fd = open(temporary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(temporary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     int rc;
 
     if (fd < 0)
@@ -287,8 +287,9 @@ static int seal_data(const char *temporary, uint64_t *ret_hash, int64_t *ret_byt
 static int put_manifest(int dir_fd, const char *name, const char *text, size_t n)
 {
     static const char temporary[] = TEMPORARY "manifest";
-    int fd = openat(dir_fd, temporary,
-                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd =
+        openat(dir_fd, temporary,
+               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     int rc = 0;
 
     if (fd < 0)
@@ -367,7 +368,7 @@ int elastane_checkpoint_commit(const char *dir, const char *temporary,
 
 static int read_small(int dir_fd, const char *name, char *text, size_t cap)
 {
-    int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, cap - 1);
 
     if (fd >= 0)
@@ -397,7 +398,7 @@ static int load(int dir_fd, const char *dir, int64_t seq, struct elastane_checkp
         rc = manifest_parse(text, c, data_name, sizeof(data_name), &want);
     if (rc < 0)
         return rc;
-    fd = openat(dir_fd, data_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    fd = openat(dir_fd, data_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     rc = fd < 0 ? ELASTANE_E_IO : hash_file(fd, &hash, &bytes);
     if (fd >= 0)
         (void)close(fd);

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/shim.h"
@@ -78,12 +79,20 @@ static const char *word_of(enum shim_begin how)
 static void detach(const char *dir)
 {
     int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     int log_fd =
-        dir_fd < 0 ? -1
-                   : openat(dir_fd, ORDER_SHIM_LOG,
-                            O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+        dir_fd < 0
+            ? -1
+            : openat(dir_fd, ORDER_SHIM_LOG,
+                     O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                     0600);
+    struct stat st;
 
+    /* A job may have put something else there; then there is no log. */
+    if (log_fd >= 0 && (fstat(log_fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+        (void)close(log_fd);
+        log_fd = -1;
+    }
     if (null_fd >= 0)
         (void)dup2(null_fd, 0);
     (void)dup2(log_fd >= 0 ? log_fd : null_fd, 1);

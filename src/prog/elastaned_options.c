@@ -15,13 +15,14 @@
 
 #include "base/span.h"
 #include "base/text.h"
+#include "wire/pace.h"
 
 enum option_kind {
     OPTION_TEXT,
     OPTION_NUMBER,
     OPTION_SPAN,
     OPTION_WORD, /* one of those that a function names */
-    OPTION_POINTER,
+    OPTION_PACE,
     OPTION_HELP,
     OPTION_VERSION,
     OPTION_NOTHING
@@ -78,7 +79,7 @@ static const struct option_line lines[] = {
     {"interval", "SPAN", "plan at multiples of this only; 0: whenever it is needed",
      SPAN(interval_us, GIVEN_INTERVAL)},
     {"pace", "PACE", "ELASTANE_PACE of all jobs: slots that stand in for GPUs",
-     .kind = OPTION_POINTER, .offset = AT(pace)},
+     .kind = OPTION_PACE, .offset = AT(pace)},
     {"shim", "PATH", "elastane-shim (beside this program)", TEXT(shim)},
     {"foreground", NULL, "stay in the foreground; always so, named for service files",
      .kind = OPTION_NOTHING},
@@ -143,7 +144,8 @@ static int take(const struct option_line *line, const char *text, struct options
         break;
     case OPTION_WORD:
         return take_word(line, text, to, err);
-    case OPTION_POINTER:
+    case OPTION_PACE:
+        rc = pace_check(text, &why);
         *(const char **)(void *)to = text;
         break;
     case OPTION_HELP:

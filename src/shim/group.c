@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/text.h"
 #include "shim/process.h"
 #include "shim/rank_env.h"
 #include "shim/record.h"
@@ -119,7 +120,7 @@ void group_fail(struct shim *s, int32_t index, enum job_cause cause, int32_t exi
         s->exit.exit_code = exit_code;
         s->exit.rank = index < 0 ? -1 : s->order.ranks[index].rank;
         va_start(args, fmt);
-        (void)vsnprintf(s->exit.text, sizeof(s->exit.text), fmt, args);
+        text_fit_vprintf(s->exit.text, sizeof(s->exit.text), fmt, args);
         va_end(args);
         shim_log(s, "failed: %s", s->exit.text);
     }
@@ -138,7 +139,7 @@ static void note(struct shim *s, const char *fmt, ...)
     if (s->note[0])
         return;
     va_start(args, fmt);
-    (void)vsnprintf(s->note, sizeof(s->note), fmt, args);
+    text_fit_vprintf(s->note, sizeof(s->note), fmt, args);
     va_end(args);
     shim_log(s, "%s", s->note);
 }

@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "shim/state.h"
 
 #define WAIT_US (2 * USEC_PER_SEC) /* between signs of life to waiting ranks */
@@ -26,7 +27,7 @@ static void conn_send(struct shim *s, struct shim_conn *conn, const struct rank_
 
     link_send(&conn->link, frame, rank_msg_encode(msg, frame));
     if (conn->index >= 0)
-        page_notify(page_slot(&s->page, conn->index));
+        page_notify(&s->page, conn->index);
 }
 
 static void send_all(struct shim *s, enum rank_msg_kind kind, int64_t step,
@@ -34,7 +35,7 @@ static void send_all(struct shim *s, enum rank_msg_kind kind, int64_t step,
 {
     struct rank_msg msg = {.kind = kind, .step = step};
 
-    (void)snprintf(msg.text, sizeof(msg.text), "%s", text);
+    text_fit(msg.text, sizeof(msg.text), text);
     for (size_t i = 0; i < s->n_conns; i++)
         if (s->conns[i]->index >= 0)
             conn_send(s, s->conns[i], &msg);
@@ -313,8 +314,8 @@ static void take_save_failed(struct shim *s, int32_t index, const struct rank_ms
 {
     char text[SHIM_TEXT_BYTES];
 
-    (void)snprintf(text, sizeof(text), "rank %d cannot save: %.90s",
-                   s->order.ranks[index].rank, msg->text);
+    text_fit_printf(text, sizeof(text), "rank %d cannot save: %s",
+                    s->order.ranks[index].rank, msg->text);
     shim_log(s, "%s", text);
     if (s->agree.state != AGREE_SAVING || msg->step != s->agree.step)
         return; /* a save of the trainer's own accord */

@@ -57,6 +57,7 @@ int record_write(int dir_fd, const char *name, const struct buf *text, struct er
 int record_read(int dir_fd, const char *name, struct buf *out, struct err *err)
 {
     char chunk[4096];
+    struct stat st;
     ssize_t n;
     int rc = 0;
     int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -64,7 +65,9 @@ int record_read(int dir_fd, const char *name, struct buf *out, struct err *err)
     if (fd < 0)
         return err_set(err, errno == ENOENT ? E_NOTFOUND : E_IO, "cannot open %s: %s",
                        name, strerror(errno));
-    while ((n = read(fd, chunk, sizeof(chunk))) != 0 && rc == 0) {
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        rc = err_set(err, E_CORRUPT, "%s is not a regular file", name);
+    while (rc == 0 && (n = read(fd, chunk, sizeof(chunk))) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
@@ -89,17 +92,24 @@ bool record_exists(int dir_fd, const char *name)
 
 int record_lock(int dir_fd, const char *name, int *ret_fd, struct err *err)
 {
-    int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int why;
+    bool has_dir = flock(dir_fd, LOCK_EX | LOCK_NB) == 0;
+    int why = errno;
+    int fd;
 
-    if (fd < 0)
+    if (!has_dir && why == EWOULDBLOCK)
+        return err_set(err, E_BUSY, "another shim holds the directory");
+    fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                0600);
+    if (fd < 0 && !has_dir)
         return err_set(err, E_IO, "cannot open %s: %s", name, strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
         *ret_fd = fd;
         return 0;
     }
     why = errno;
     (void)close(fd);
+    if (has_dir)
+        (void)flock(dir_fd, LOCK_UN);
     if (why == EWOULDBLOCK)
         return err_set(err, E_BUSY, "another shim holds %s", name);
     return err_set(err, E_IO, "cannot lock %s: %s", name, strerror(why));

@@ -19,8 +19,10 @@ int record_write(int dir_fd, const char *name, const struct buf *text,
 int record_read(int dir_fd, const char *name, struct buf *out,
                 struct err *err) ATTR_MUST_USE;
 bool record_exists(int dir_fd, const char *name);
-/* Locks the file until the descriptor and its copies are closed. E_BUSY: another process
- * holds it. */
+/* Locks the directory until dir_fd and its copies are closed, and the file until *ret_fd
+ * is: a job can remove the file, and some file systems cannot lock a directory. *ret_fd
+ * is -1 when the file cannot be had and the directory could. E_BUSY: another process
+ * holds either. */
 int record_lock(int dir_fd, const char *name, int *ret_fd, struct err *err) ATTR_MUST_USE;
 /* The kernel's name for this boot; cap >= 40. */
 int record_boot_id(char *ret, size_t cap, struct err *err) ATTR_MUST_USE;

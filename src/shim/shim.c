@@ -6,8 +6,9 @@
  * take the lock; look whether the order was carried out before; write started.json; only
  * then fork. The kernel drops the lock when the last process that shares the descriptor
  * is gone, and ranks do not inherit it, so a lock that can be taken beside a started.json
- * means that a shim died. What it left is found by its environment and killed, by no pid
- * that a file remembers, so a reboot needs no case of its own.
+ * means that a shim died. It lies on the directory, too: a job may clear that. What it
+ * left is found by its environment and killed, by no pid that a file remembers, so a
+ * reboot needs no case of its own.
  *
  * The loop is ppoll over a signalfd, the channel, the daemon and the ranks. All timers
  * are moments in struct shim; the next one bounds the wait. */
@@ -177,7 +178,7 @@ static int write_started(struct shim *s, struct err *err)
 }
 
 /* The shim before us is gone and its ranks with it, or they will be now. */
-static void record_loss(struct shim *s)
+static void record_loss(struct shim *s, const char *why)
 {
     struct buf marker;
     struct timespec wait = {0, SWEEP_WAIT_NS};
@@ -197,8 +198,8 @@ static void record_loss(struct shim *s)
     s->has_exit = true;
     s->exit.cause = JOB_CAUSE_LOST;
     s->exit.rank = -1;
-    (void)snprintf(s->exit.text, sizeof(s->exit.text),
-                   "its shim died or the machine was restarted; %zu processes killed", n);
+    (void)snprintf(s->exit.text, sizeof(s->exit.text), "%s; %zu processes killed", why,
+                   n);
     group_write_exit(s);
 }
 
@@ -213,6 +214,7 @@ static int signals_take(struct shim *s, struct err *err)
     (void)sigaddset(&set, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like others */
     s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (s->signal_fd < 0)
         return err_set(err, E_IO, "cannot make a signalfd: %s", strerror(errno));
@@ -244,10 +246,30 @@ static int allocate(struct shim *s)
     return agree_init(&s->agree, s->order.n_ranks);
 }
 
+/* 0: exit.json tells how it ended. E_NOTFOUND: there is none, or (*ret_has_one) none that
+ * can be read, and so nobody knows what is left. */
+static int look_for_exit(const struct shim *s, bool *ret_has_one)
+{
+    struct order_exit record;
+    struct buf text;
+    int rc;
+
+    *ret_has_one = record_exists(s->dir_fd, ORDER_EXIT);
+    if (!*ret_has_one)
+        return E_NOTFOUND;
+    buf_init(&text, ORDER_TEXT_MAX);
+    rc = record_read(s->dir_fd, ORDER_EXIT, &text, NULL);
+    if (rc == 0)
+        rc = order_exit_decode(text.text, text.len, &record, NULL);
+    buf_release(&text);
+    return rc == 0 || rc == E_NOMEM ? rc : E_NOTFOUND;
+}
+
 /* Opens, reads, locks and finds out what happened before. */
 static int begin(struct shim *s, const char *dir, enum shim_begin *ret_how,
                  struct err *err)
 {
+    bool has_exit = false;
     int rc = open_dir(s, dir, err);
 
     if (rc == 0)
@@ -265,15 +287,17 @@ static int begin(struct shim *s, const char *dir, enum shim_begin *ret_how,
     }
     if (rc < 0)
         return rc;
-    if (record_exists(s->dir_fd, ORDER_EXIT)) {
+    rc = look_for_exit(s, &has_exit);
+    if (rc != E_NOTFOUND) {
         *ret_how = SHIM_BEGIN_ENDED;
-        return 0;
+        return rc;
     }
-    if (record_exists(s->dir_fd, ORDER_STARTED)) {
+    if (has_exit || record_exists(s->dir_fd, ORDER_STARTED)) {
         rc = signals_take(s, err);
         *ret_how = SHIM_BEGIN_LOST;
         if (rc == 0)
-            record_loss(s);
+            record_loss(s, has_exit ? "exit.json cannot be read"
+                                    : "its shim died or the machine was restarted");
         return rc;
     }
     rc = prepare(s, err);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "shim/state.h"
 
 #define DIAL_FIRST_US (50 * USEC_PER_MSEC)
@@ -103,7 +104,7 @@ void upward_save_failed(struct shim *s, const char *text)
     struct shim_msg msg = {.kind = SHIM_SAVE_FAILED, .samples_done = s->saved_samples};
 
     shim_log(s, "save failed: %s", text);
-    (void)snprintf(msg.text, sizeof(msg.text), "%s", text);
+    text_fit(msg.text, sizeof(msg.text), text);
     send_adopted(s, &msg);
 }
 
@@ -175,7 +176,7 @@ void upward_beat(struct shim *s)
     s->beats++;
     for (int32_t i = 0; i < s->order.n_ranks; i++) {
         struct shim_rank *rank = &s->ranks[i];
-        struct rank_slot *slot = page_slot(&s->page, i);
+        const struct rank_slot *slot = page_slot(&s->page, i);
         int64_t bytes = atomic_load_explicit(&slot->comm_bytes, memory_order_relaxed);
         int64_t median_ns;
 

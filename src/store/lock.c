@@ -57,14 +57,18 @@ static int open_dir(const char *dir, int *ret_fd, struct err *err)
 
 static int open_file(const char *dir, const char *name, int *ret_fd, struct err *err)
 {
+    struct stat st;
     int dir_fd = -1;
     int fd;
     int rc = open_dir(dir, &dir_fd, err);
 
     if (rc < 0)
         return rc;
-    fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                0600);
     rc = fd < 0 ? fail(err, "cannot open", name) : sync_dir(dir_fd, dir, err);
+    if (rc == 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
+        rc = err_set(err, E_CORRUPT, "%s/%s is not a regular file", dir, name);
     (void)close(dir_fd);
     if (rc < 0 && fd >= 0)
         (void)close(fd);

@@ -12,6 +12,9 @@
 #include "store/schema.h"
 #include "store/sql.h"
 
+/* Room is left for what is added to a time. */
+#define ROW_TIME_MAX (INT64_MAX / 8)
+
 #define BUSY_WAIT_MS 2000 /* for the moments at which the file is being set up */
 
 static const char *const kind_names[ENGINE_FACT_KIND_MAX] = {
@@ -23,11 +26,13 @@ static const char *const kind_names[ENGINE_FACT_KIND_MAX] = {
 struct store_reader {
     sqlite3 *db;
     sqlite3_stmt *rows;
+    sqlite3_stmt *row_time;
     sqlite3_stmt *snapshot;
     sqlite3_stmt *facts;
     sqlite3_stmt *ended;
     sqlite3_stmt *ended_after;
-    int64_t seq; /* of the row that was read last */
+    int64_t seq;   /* of the row that was read last */
+    usec_t row_us; /* its time */
     bool is_walking;
 };
 
@@ -53,6 +58,9 @@ static int prepare_all(struct store_reader *r, struct err *err)
                          "FROM \"row\" WHERE seq > ?1 ORDER BY seq",
                          &r->rows, err);
 
+    if (rc == 0)
+        rc = sql_prepare(r->db, "SELECT time_us FROM \"row\" WHERE seq = ?1",
+                         &r->row_time, err);
     if (rc == 0)
         rc = sql_prepare(r->db,
                          "SELECT seq, text FROM snapshot ORDER BY seq DESC LIMIT 1 "
@@ -104,6 +112,7 @@ void store_reader_free(struct store_reader *r)
     if (!r)
         return;
     (void)sqlite3_finalize(r->rows);
+    (void)sqlite3_finalize(r->row_time);
     (void)sqlite3_finalize(r->snapshot);
     (void)sqlite3_finalize(r->facts);
     (void)sqlite3_finalize(r->ended);
@@ -162,6 +171,20 @@ void store_reader_seek(struct store_reader *r, int64_t after_seq)
     r->seq = after_seq;
 }
 
+static int check_time(const struct store_reader *r, const struct engine_row *row,
+                      struct err *err)
+{
+    if (row->time_us < 0 || row->time_us > ROW_TIME_MAX)
+        return err_set(err, E_CORRUPT, "row %lld has the time %lld us, which is none",
+                       (long long)row->seq, (long long)row->time_us);
+    if (row->time_us < r->row_us)
+        return err_set(err, E_CORRUPT,
+                       "row %lld: time goes back, from %lld us of the row before to %lld",
+                       (long long)row->seq, (long long)r->row_us,
+                       (long long)row->time_us);
+    return 0;
+}
+
 static int fill_row(struct store_reader *r, struct engine_row *ret, struct err *err)
 {
     sqlite3_stmt *stmt = r->rows;
@@ -174,15 +197,36 @@ static int fill_row(struct store_reader *r, struct engine_row *ret, struct err *
         .input = column(stmt, 5),
         .changes = column(stmt, 6),
     };
+    int rc;
 
     if (!row.kind || !row.input || !row.changes)
         return no_text(r, "row", row.seq, err);
     if (row.seq != r->seq + 1)
         return err_set(err, E_CORRUPT, "row %lld is missing: after %lld comes %lld",
                        (long long)r->seq + 1, (long long)r->seq, (long long)row.seq);
+    rc = check_time(r, &row, err);
+    if (rc < 0)
+        return rc;
     r->seq = row.seq;
+    r->row_us = row.time_us;
     *ret = row;
     return 1;
+}
+
+/* The walk begins behind a row; times are compared from that one on. */
+static int begin_walk(struct store_reader *r, struct err *err)
+{
+    int code;
+
+    (void)sqlite3_bind_int64(r->row_time, 1, r->seq);
+    code = sqlite3_step(r->row_time);
+    r->row_us = code == SQLITE_ROW ? sqlite3_column_int64(r->row_time, 0) : 0;
+    (void)sqlite3_reset(r->row_time);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return sql_error(r->db, code, "row", err);
+    (void)sqlite3_bind_int64(r->rows, 1, r->seq);
+    r->is_walking = true;
+    return 0;
 }
 
 int store_reader_next(void *reader, struct engine_row *ret_row, struct err *err)
@@ -191,8 +235,10 @@ int store_reader_next(void *reader, struct engine_row *ret_row, struct err *err)
     int code;
 
     if (!r->is_walking) {
-        (void)sqlite3_bind_int64(r->rows, 1, r->seq);
-        r->is_walking = true;
+        int rc = begin_walk(r, err);
+
+        if (rc < 0)
+            return rc;
     }
     code = sqlite3_step(r->rows);
     if (code == SQLITE_ROW)

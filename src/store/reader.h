@@ -39,7 +39,8 @@ int store_reader_last_seq(struct store_reader *reader, int64_t *ret_seq, struct 
 /* The next call of store_reader_next() gives the row after this one. */
 void store_reader_seek(struct store_reader *reader, int64_t after_seq);
 /* Lends the next row until the next call; its facts are not read. Returns 1; 0 at the
- * end; E_CORRUPT when a row is missing (err names it), E_IO, E_NOMEM. It takes a
+ * end; E_CORRUPT when a row is missing or its time is none or lies before that of the row
+ * before (err names it), E_IO, E_NOMEM. It takes a
  * void pointer so that it is the `next` of a struct replay_source as it stands. */
 int store_reader_next(void *reader, struct engine_row *ret_row, struct err *err);
 

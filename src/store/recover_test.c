@@ -285,6 +285,37 @@ static void a_snapshot_that_cannot_be_read_is_stepped_over(void **state)
     daemon_release(&d);
 }
 
+static void a_row_whose_time_is_wrong_is_named_and_nothing_starts(void **state)
+{
+    static const struct {
+        const char *meddling;
+        const char *words;
+    } cases[] = {
+        {"UPDATE \"row\" SET time_us = 9223372036854775807 WHERE seq = 3",
+         "row 3 has the time 9223372036854775807"},
+        {"UPDATE \"row\" SET time_us = -1 WHERE seq = 3", "row 3 has the time -1"},
+        {"UPDATE \"row\" SET time_us = 1 WHERE seq = (SELECT max(seq) FROM \"row\")",
+         "time goes back"},
+        {"UPDATE \"row\" SET time_us = 'noon' WHERE seq = (SELECT max(seq) FROM \"row\")",
+         "time goes back"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct err err = {0};
+        struct daemon d;
+
+        daemon_init(&d);
+        (void)live(&d);
+        daemon_stop(&d);
+        meddle(&d, "DELETE FROM snapshot");
+        meddle(&d, cases[i].meddling);
+        assert_int_equal(daemon_start(&d, NULL, &err), E_CORRUPT);
+        assert_non_null(strstr(err.text, cases[i].words));
+        daemon_release(&d);
+    }
+}
+
 static void a_gap_in_the_rows_is_named_and_nothing_starts(void **state)
 {
     struct err err = {0};
@@ -355,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restart_gives_the_same_state_from_snapshot_and_rows),
         cmocka_unit_test(a_snapshot_that_cannot_be_read_is_stepped_over),
+        cmocka_unit_test(a_row_whose_time_is_wrong_is_named_and_nothing_starts),
         cmocka_unit_test(a_gap_in_the_rows_is_named_and_nothing_starts),
         cmocka_unit_test(a_full_disk_refuses_submits_until_it_has_room),
         cmocka_unit_test(a_reader_replays_the_journal_of_a_living_daemon),

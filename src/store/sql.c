@@ -4,8 +4,10 @@
 #include "store/sql.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/assert.h"
+#include "base/units.h"
 
 #define PATH_MAX_BYTES 4096
 
@@ -39,20 +41,38 @@ int sql_error(sqlite3 *db, int code, const char *what, struct err *err)
                                                               : sqlite3_errstr(code));
 }
 
+/* SQLite opens whatever has the name, and waits for ever for the other end of a pipe. */
+static int check_files(const char *path, struct err *err)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+    char name[PATH_MAX_BYTES + 16];
+    struct stat st;
+
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+        (void)snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        if (stat(name, &st) == 0 && !S_ISREG(st.st_mode))
+            return err_set(err, E_CORRUPT, "%s is not a regular file", name);
+    }
+    return 0;
+}
+
 int sql_open(const char *dir, int flags, const char *vfs, sqlite3 **ret, struct err *err)
 {
     char path[PATH_MAX_BYTES];
     sqlite3 *db = NULL;
     int n = snprintf(path, sizeof path, "%s/%s", dir, SQL_FILE);
     int code;
+    int rc;
 
     *ret = NULL;
     if (n < 0 || (size_t)n >= sizeof path)
         return err_set(err, E_LIMIT, "the path of the state directory is too long");
+    rc = check_files(path, err);
+    if (rc < 0)
+        return rc;
     code = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, vfs);
     if (code != SQLITE_OK) {
-        int rc = sql_error(db, code, path, err);
-
+        rc = sql_error(db, code, path, err);
         (void)sqlite3_close(db);
         return rc;
     }

@@ -9,7 +9,8 @@
  *   2. A batch that failed is written again as it was, before anything younger.
  *   3. A snapshot is written after the rows that came before it, in a commit of its own;
  *      one that cannot be written is dropped, since the rows suffice.
- *   4. notify is called after every change of the progress, without the mutex. */
+ *   4. No batch is written while the state is not where it was opened (guard.h).
+ *   5. notify is called after every change of the progress, without the mutex. */
 #include "store/writer.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "store/guard.h"
 #include "store/item.h"
 #include "store/reader.h"
 #include "store/sql.h"
@@ -52,6 +54,7 @@ struct writer {
     sqlite3 *db;
     sqlite3_stmt *stmts[SQL_STATEMENT_MAX];
     struct item_list batch;
+    struct guard guard;
     struct store_options options;
     /* The caller's own. */
     pthread_t thread;
@@ -110,8 +113,11 @@ static void roll_back(struct writer *w)
 
 static int write_rows(struct writer *w, struct err *err)
 {
-    int rc = run(w, SQL_BEGIN, "begin", err);
+    int rc = guard_check(&w->guard, err);
 
+    if (rc < 0)
+        return rc;
+    rc = run(w, SQL_BEGIN, "begin", err);
     for (const struct item *it = w->batch.first; it && rc == 0; it = it->next)
         if (!it->is_snapshot)
             rc = write_row(w, &it->row, err);
@@ -327,6 +333,7 @@ int writer_new(sqlite3 *db, const struct store_options *options, int64_t last_se
         w->options.batch_max = STORE_BATCH_MAX;
     w->appended_seq = last_seq;
     w->progress.durable_seq = last_seq;
+    rc = guard_init(&w->guard, options->dir, err);
     for (int i = 0; i < SQL_STATEMENT_MAX && rc == 0; i++)
         rc = sql_prepare(db, statements[i], &w->stmts[i], err);
     if (rc < 0)
@@ -341,6 +348,7 @@ int writer_new(sqlite3 *db, const struct store_options *options, int64_t last_se
     return 0;
 fail:
     finalize(w);
+    guard_release(&w->guard);
     mem_free(w);
     return rc;
 }
@@ -366,13 +374,14 @@ int writer_free(struct writer *w, struct err *err)
     (void)pthread_join(w->thread, NULL);
     lost = count_rows(&w->batch) + count_rows(&w->queue);
     if (lost > 0)
-        rc = err_set(err, E_IO, "%lld rows could not be written: %.240s", (long long)lost,
+        rc = err_set(err, E_IO, "%lld rows could not be written: %s", (long long)lost,
                      w->progress.why.text);
     items_clear(&w->batch);
     items_clear(&w->queue);
     finalize(w);
     (void)sqlite3_close(w->db);
     release_shared(w);
+    guard_release(&w->guard);
     mem_free(w);
     return rc;
 }

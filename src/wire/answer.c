@@ -402,15 +402,24 @@ static const char *state_word(int value)
     return job_state_name((enum job_state)value);
 }
 
+#define MOVE_PLAN(member)                                                                \
+    {                                                                                    \
+        .name = #member, .tag = FIELD_I32,                                               \
+        .offset = offsetof(struct recount_move, plan.member)                             \
+    }
+
 static const struct field move_fields[] = {
-    {.name = "global_batch",
-     .tag = FIELD_I32,
-     .offset = offsetof(struct recount_move, global_batch)},
+    MOVE_PLAN(accumulation),
+    {.name = "generation",
+     .tag = FIELD_U32,
+     .offset = offsetof(struct recount_move, plan.generation)},
+    MOVE_PLAN(global_batch),
+    MOVE_PLAN(micro_batch),
     {.name = "reason",
      .tag = FIELD_CHARS,
      .offset = offsetof(struct recount_move, reason),
      .size = REASON_MAX_BYTES},
-    {.name = "size", .tag = FIELD_I32, .offset = offsetof(struct recount_move, size)},
+    MOVE_PLAN(size),
     {.name = "state",
      .tag = FIELD_ENUM,
      .offset = offsetof(struct recount_move, state),

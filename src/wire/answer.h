@@ -65,6 +65,7 @@ void answer_problem(int status, const char *title, const struct err *err,
 /* Reads a fact of kind ENGINE_FACT_HISTORY. E_INVALID, E_VERSION or E_NOMEM. */
 int answer_move_decode(const char *text, size_t len, struct recount_move *ret,
                        struct err *err) ATTR_MUST_USE;
+
 /* Reads a fact of kind ENGINE_FACT_END or ENGINE_FACT_JOB. The records are to be released
  * by the caller (job_spec_release), also after a failure. E_INVALID, E_VERSION or
  * E_NOMEM. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_page.h - the memory that shim and ranks share: steps go by it without a syscall.
  *
- * One file per incarnation, mapped by both sides: a head, then one slot per rank of the
- * node. A slot has one writer, its rank, except `notices`, which only the shim raises.
+ * One file per incarnation, mapped by the ranks and read by the shim: a head, then one
+ * slot per rank of the node. A slot has one writer, its rank, except `notices`, which only the shim raises.
  * Fields are read alone and each is atomic, so a reader may see a step without its
  * samples, never half a number. The ring of measurements is published by n_observed: the
  * writer fills an entry and then raises the count; a reader that lags more than the

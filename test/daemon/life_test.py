@@ -6,7 +6,7 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
-from rig import Rig, TRAINER, run, until
+from rig import FINAL, Rig, TRAINER, run, until
 
 # One micro-batch of 16 takes 8 ms; communication is nearly free.
 MODEL = {"proc": [{"micro_batch": 1, "time_ns": 7000000}, {"micro_batch": 16, "time_ns": 8000000}],
@@ -162,6 +162,25 @@ def update_changes_the_sizes_of_a_live_job():
         rig.check_books()
 
 
+def history_ends_with_the_state_that_is_told():
+    """State from memory and history from the disk, as well as end and history, agree at any
+    moment; so jobs are looked at as often as possible while they live and end."""
+    with Rig() as rig:
+        rig.start()
+        states = set()
+        for _ in range(12):
+            job = rig.submit(["true"])
+            seen = {"state": "queued"}
+            while seen["state"] not in FINAL:
+                seen = rig.job(job)
+                states.add(seen["state"])
+                assert seen["history"] and seen["history"][-1]["state"] == seen["state"], seen
+            assert [m["state"] for m in seen["history"]] == \
+                ["queued", "starting", "running", "stopping", "done"], seen["history"]
+        assert "done" in states and len(states) > 1, states
+        rig.check_books()
+
+
 def failing_command_is_failed_with_its_status():
     with Rig() as rig:
         rig.start()
@@ -188,6 +207,21 @@ def missing_and_unreadable_commands_fail_with_the_reason():
             assert status is None or seen["exit_code"] == status, seen
             assert word in seen["reason"], seen
         rig.check_books()
+
+
+def reason_keeps_its_cause_however_long_the_path_is():
+    with Rig() as rig:
+        rig.start()
+        path = str(rig.top / ("deep/" * 700)) + "trainer"
+        seen = rig.wait(rig.submit([path]), "failed")
+        assert "No such file or directory" in seen["reason"], seen["reason"]
+        assert str(rig.top)[:5] in seen["reason"] and "..." in seen["reason"], seen["reason"]
+        wrong = rig.body("true")
+        wrong["launch"]["cwd"] = path
+        job = rig.ask("POST", "/v1/jobs", wrong)
+        assert job.status == 201, job
+        seen = rig.wait(job.json["id"], "failed")
+        assert "No such file or directory" in seen["reason"], seen["reason"]
 
 
 def log_that_is_a_pipe_is_refused_and_blocks_nobody():
@@ -286,8 +320,10 @@ run([submit_runs_a_command_to_its_end,
      stubborn_job_is_killed_after_its_grace,
      pause_gives_the_devices_back_and_resume_goes_on,
      update_changes_the_sizes_of_a_live_job,
+     history_ends_with_the_state_that_is_told,
      failing_command_is_failed_with_its_status,
      missing_and_unreadable_commands_fail_with_the_reason,
+     reason_keeps_its_cause_however_long_the_path_is,
      log_that_is_a_pipe_is_refused_and_blocks_nobody,
      retries_are_used_up_before_a_job_fails,
      time_limit_ends_a_job,

@@ -3,6 +3,7 @@
 """restart_test.py - daemons come and go, jobs train on (R09)."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -230,6 +231,28 @@ def settings_stay_in_the_state_until_they_are_stated_again():
         assert (seen["policy"], seen["admission"], seen["scaler"]) == ("joint", "skip", "none")
 
 
+def options_that_make_no_sense_are_refused_at_the_start():
+    with Rig() as rig:
+        for option, value, words in (("--pace", "fast", "pace is 'fast', where"),
+                                     ("--pace", "20ms+0.4ms*k", "such as 20ms+0.4ms*m"),
+                                     ("--pace", "", "pace is ''"),
+                                     ("--policy", "best", "policy"),
+                                     ("--min-run", "soon", "min-run"),
+                                     ("--devices", "-1", "devices")):
+            refused = rig.launch(option, value)
+            assert refused.wait(PATIENCE) in (1, 2), (option, value)
+            rig.process = None
+            refused.stdout.close()
+            last = rig.log().splitlines()[-1]
+            assert words in last, (option, value, last)
+        deep = rig.top / ("deep/" * 700) / "state"
+        refused = rig.launch("--state", deep)
+        assert refused.wait(PATIENCE) == 1
+        rig.process = None
+        refused.stdout.close()
+        assert "No such file or directory" in rig.log().splitlines()[-1], rig.log()
+
+
 def node_with_another_count_is_refused_and_a_new_name_is_not():
     with Rig() as rig:
         rig.start()
@@ -265,6 +288,93 @@ def r09_frozen_shim_is_confirmed_by_its_lock():
         rig.touch("go")
         rig.wait(job, "done", incarnation=1)
         rig.check_books()
+
+
+# A job may do in its folder as it likes. What it breaks there must cost nobody else devices.
+def unreadable_end_of_a_dead_shim_costs_one_restart():
+    def empty(path):
+        path.write_text("")
+
+    def damaged(path):
+        path.write_text('{"format": 1, "job": "one"')
+
+    def another(path):
+        path.write_text("{}")
+
+    def long(path):
+        path.write_bytes(b"x" * 4_000_000)
+
+    def link(path):
+        path.symlink_to("/etc/passwd")
+
+    def pipe(path):
+        os.mkfifo(path)
+
+    def directory(path):
+        path.mkdir()
+        (path / "full").touch()
+
+    ways = (empty, damaged, another, long, link, pipe, directory)
+    with Rig(devices=len(ways)) as rig:
+        rig.start()
+        jobs = [rig.loop(spoil.__name__) for spoil in ways]
+        until("all run", lambda: rig.lines("log") == ["size 1"] * len(ways))
+        rig.kill()
+        for job, spoil in zip(jobs, ways):
+            spoil(rig.state / f"jobs/{job}/1/exit.json")
+            if job % 2:  # the others lose their shim under a daemon that lives
+                os.kill(rig.shim(job), signal.SIGKILL)
+        rig.start()
+        for job in jobs:
+            if job % 2 == 0:
+                rig.wait(job, "running", is_unconfirmed=False)
+                os.kill(rig.shim(job), signal.SIGKILL)
+        for job in jobs:
+            rig.wait(job, "running", incarnation=2)
+        assert len([w for _, w in rig.processes() if b"perl" in w]) == len(ways), rig.processes()
+        rig.touch("go")
+        for job in jobs:
+            rig.wait(job, "done")
+        rig.check_books()
+
+
+def job_that_spoils_its_folder_is_adopted_and_not_started_twice():
+    def without_lock(folder):
+        (folder / "lock").unlink()
+
+    def with_another_lock(folder):
+        (folder / "lock").unlink()
+        (folder / "lock").touch()
+
+    def with_a_directory_for_a_lock(folder):
+        (folder / "lock").unlink()
+        (folder / "lock").mkdir()
+
+    def with_nothing_in_it(folder):
+        for path in folder.iterdir():
+            path.unlink()
+
+    def without_folder(folder):
+        shutil.rmtree(folder)
+
+    def unreadable(folder):
+        folder.chmod(0)
+
+    for ruin in (without_lock, with_another_lock, with_a_directory_for_a_lock,
+                 with_nothing_in_it, without_folder, unreadable):
+        with Rig() as rig:
+            rig.start()
+            job = rig.loop()
+            rig.wait_line("log", "size 1")
+            before = rig.processes()
+            rig.kill()
+            ruin(rig.state / f"jobs/{job}/1")
+            rig.start()
+            rig.wait(job, "running", is_unconfirmed=False, incarnation=1)
+            assert rig.processes() == before, rig.processes()
+            rig.touch("go")
+            rig.wait(job, "done", incarnation=1)
+            rig.check_books()
 
 
 def journal_older_than_the_folders_of_its_jobs_is_refused():
@@ -324,8 +434,11 @@ run([r09_killed_daemon_finds_its_jobs_running,
      socket_of_a_dead_daemon_is_replaced_and_other_files_are_not,
      socket_of_another_user_is_left_alone,
      settings_stay_in_the_state_until_they_are_stated_again,
+     options_that_make_no_sense_are_refused_at_the_start,
      node_with_another_count_is_refused_and_a_new_name_is_not,
      r09_frozen_shim_is_confirmed_by_its_lock,
+     unreadable_end_of_a_dead_shim_costs_one_restart,
+     job_that_spoils_its_folder_is_adopted_and_not_started_twice,
      journal_older_than_the_folders_of_its_jobs_is_refused,
      state_of_another_user_is_refused,
      shim_of_a_finished_job_is_told_to_leave])

@@ -4,12 +4,13 @@
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from rig import PATIENCE, Rig, run, until
+from rig import PATIENCE, TRAINER, Rig, run, until
 
 
 def mount(path, size):
@@ -92,6 +93,41 @@ def file_that_may_not_grow_refuses_submits_and_jobs_go_on():
         rig.check_books()
 
 
+def state_directory_that_is_moved_away_refuses_submits_until_it_is_back():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        elsewhere = rig.top / "elsewhere"
+        rig.state.rename(elsewhere)
+        detail = until("a submit is refused", lambda: refused(rig)).json["detail"]
+        assert str(rig.state) in detail and "gone" in detail, detail
+        rig.state.mkdir(mode=0o700)  # another one in its place is no better
+        check_refusal_and_recovery(
+            rig, lambda: (rig.state.rmdir(), elsewhere.rename(rig.state)))
+        rig.touch("go")
+        rig.wait(job, "done")
+        for other in rig.jobs():
+            rig.wait(other["id"], "done")
+        rig.check_books()
+
+
+def state_directory_that_is_removed_refuses_submits_and_jobs_go_on():
+    with Rig() as rig:
+        rig.start()
+        rig.loop()
+        rig.wait_line("log", "size 1")
+        shutil.rmtree(rig.state)
+        first = rig.ask("POST", "/v1/jobs", rig.body("true"))
+        assert first.status == 503, first  # not even one is taken
+        answer = until("a submit is refused", lambda: refused(rig))
+        assert str(rig.state) in answer.json["detail"], answer
+        status = rig.get("/v1/status")
+        assert status["is_blocked"] and str(rig.state) in status["blocked_reason"], status
+        assert len([w for _, w in rig.processes() if b"perl" in w]) == 1, "the job must go on"
+        rig.wipe()  # nothing is left that could take the job's end
+
+
 def job_that_ends_while_nothing_can_be_written_is_done_once():
     with Rig() as rig:
         rig.start()
@@ -148,8 +184,32 @@ def frozen_shim_is_waited_for():
         rig.check_books()
 
 
+def page_that_is_cut_short_harms_the_one_who_did_it_alone():
+    """The shim looks at the page every second; the trainer, which maps it, dies of SIGBUS."""
+    with Rig() as rig:
+        rig.start()
+        cut = ': >"$(dirname "$ELASTANE_CHANNEL")/page"'
+        plain = rig.submit(f"shim=$PPID; {cut}\n"
+                           "for i in 1 2 3 4 5 6; do sleep 0.5; kill -0 $shim || exit 9; done", "plain")
+        trainer = rig.submit(f"{TRAINER} --samples 1000000 --step-us 8000 --checkpoints {rig.top}/save "
+                             "--dataset 1000000 & trainer=$!\n"
+                             f"await go; {cut}; wait $trainer",
+                             "trainer", level="elastic", batch_min=16, batch_max=16,
+                             batch_base=16, gpu_batch=16,
+                             samples_total=1000000)
+        until("it trains", lambda: rig.job(trainer)["samples_done"] > 0)
+        rig.touch("go")
+        seen = rig.wait(trainer, "failed")
+        assert seen["exit_code"] == 128 + signal.SIGBUS, seen
+        rig.wait(plain, "done")
+        rig.check_books()
+
+
 run([full_disk_refuses_submits_and_jobs_go_on,
      file_that_may_not_grow_refuses_submits_and_jobs_go_on,
+     state_directory_that_is_moved_away_refuses_submits_until_it_is_back,
+     state_directory_that_is_removed_refuses_submits_and_jobs_go_on,
      job_that_ends_while_nothing_can_be_written_is_done_once,
      stop_does_not_wait_for_a_disk_that_cannot_be_written,
-     frozen_shim_is_waited_for])
+     frozen_shim_is_waited_for,
+     page_that_is_cut_short_harms_the_one_who_did_it_alone])

@@ -7,6 +7,7 @@
 #include "backend/local/calibrate.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "wire/calibration.h"
 
 #define PYTHON "/usr/bin/python3"
@@ -36,26 +38,29 @@ const char *calibrate_state_name(enum calibrate_state state)
 
 static int read_table(struct calibrate *c, struct err *err)
 {
-    FILE *in = fopen(c->path, "re");
+    int fd = open(c->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     char piece[4096];
     struct stat st;
     struct buf text;
-    size_t n;
-    int rc;
+    ssize_t n;
+    int rc = 0;
 
-    if (!in)
+    if (fd < 0)
         return err_set(err, errno == ENOENT ? E_NOTFOUND : E_IO, "%s: %s", c->path,
                        strerror(errno));
     buf_init(&text, WIRE_CALIBRATION_MAX);
-    while ((n = fread(piece, 1, sizeof piece, in)) > 0)
-        buf_add(&text, piece, n);
-    rc = buf_error(&text);
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        rc = err_set(err, E_CORRUPT, "%s is not a regular file", c->path);
+    while (rc == 0 && (n = read(fd, piece, sizeof piece)) > 0) {
+        buf_add(&text, piece, (size_t)n);
+        rc = buf_error(&text);
+    }
     if (rc == 0)
         rc = wire_calibration_decode(text.text, text.len, &c->table, err);
-    if (rc == 0 && fstat(fileno(in), &st) == 0)
+    if (rc == 0)
         c->time_us = (usec_t)st.st_mtim.tv_sec * USEC_PER_SEC;
     buf_release(&text);
-    (void)fclose(in);
+    (void)close(fd);
     return rc;
 }
 
@@ -105,7 +110,7 @@ static void on_end(void *arg, const struct loop_child_end *end)
         (void)snprintf(c->reason, sizeof c->reason, "status %d: %.*s", end->status,
                        (int)i64_min((int64_t)n, 80), end->err);
     else if (read_table(c, &err) < 0)
-        (void)snprintf(c->reason, sizeof c->reason, "%s", err.text);
+        text_fit(c->reason, sizeof c->reason, err.text);
     else
         c->state = CALIBRATE_DONE;
     if (c->state == CALIBRATE_DONE)

@@ -2,10 +2,14 @@
 /* folder.c - see folder.h.
  *
  * The lock decides between daemon and shim. A shim keeps it for its life; the kernel
- * drops it when the shim is gone. We take it only for an instant, to look or to write an
- * end; a shim that begins in that instant says "already-running", leaves, and is started
- * again by the next look. Files become valid by rename. An order is written before the
- * folder becomes the user's, so nobody else can have chosen it. */
+ * drops it when the shim is gone. It is a lock on the directory itself, so that a job
+ * that clears the directory cannot take it away, and one on the file `lock`, which is all
+ * there is where a file system cannot lock directories (NFS). We take it only for an
+ * instant, to look or to write an end; a shim that begins in that instant says
+ * "already-running", leaves, and is started again by the next look. What the job has made
+ * unreadable counts as if its shim had left nothing: nobody waits for a file to heal.
+ * Files become valid by rename. An order is written before the folder becomes the user's,
+ * so nobody else can have chosen it. */
 #include "backend/local/folder.h"
 
 #include <dirent.h>
@@ -54,6 +58,16 @@ static int make_dir_at(int dir_fd, const char *name, int *ret_fd, struct err *er
     if (mkdirat(dir_fd, name, 0700) < 0 && errno != EEXIST)
         return fail(err, "make", name);
     return open_dir_at(dir_fd, name, ret_fd, err);
+}
+
+/* A directory of a job, whose mode the job may have taken from itself and from us. */
+static int open_job_dir_at(int dir_fd, const char *name, int *ret_fd, struct err *err)
+{
+    int rc = open_dir_at(dir_fd, name, ret_fd, err);
+
+    if (rc == E_DENIED && fchmodat(dir_fd, name, 0700, 0) == 0)
+        rc = open_dir_at(dir_fd, name, ret_fd, err);
+    return rc;
 }
 
 int folder_open_jobs(const char *state_dir, int *ret_fd, struct err *err)
@@ -255,11 +269,11 @@ int folder_open(int jobs_fd, uint32_t job, uint32_t incarnation, int *ret_fd,
     int rc;
 
     (void)snprintf(name, sizeof(name), "%u", job);
-    rc = open_dir_at(jobs_fd, name, &job_fd, err);
+    rc = open_job_dir_at(jobs_fd, name, &job_fd, err);
     if (rc < 0)
         return rc;
     (void)snprintf(name, sizeof(name), "%u", incarnation);
-    rc = open_dir_at(job_fd, name, ret_fd, err);
+    rc = open_job_dir_at(job_fd, name, ret_fd, err);
     (void)close(job_fd);
     return rc;
 }
@@ -271,14 +285,25 @@ static bool has_file(int dir_fd, const char *name)
     return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Takes the lock; E_BUSY when a shim has it. */
+static bool is_locked(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* Takes the lock, which is given back by closing both descriptors; E_BUSY when a shim has
+ * it. *ret_fd stays -1 when the file cannot be had and the directory could. */
 static int take_lock(int dir_fd, int *ret_fd, struct err *err)
 {
+    bool has_dir = flock(dir_fd, LOCK_EX | LOCK_NB) == 0;
     int rc = 0;
-    int fd = openat(dir_fd, ORDER_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd;
 
+    if (!has_dir && errno == EWOULDBLOCK)
+        return err_set(err, E_BUSY, "a shim holds the directory");
+    fd = openat(dir_fd, ORDER_LOCK,
+                O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0)
-        return fail(err, "open", ORDER_LOCK);
+        return has_dir ? 0 : fail(err, "open", ORDER_LOCK);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
         rc = errno == EWOULDBLOCK ? err_set(err, E_BUSY, "a shim holds the lock")
                                   : fail(err, "lock", ORDER_LOCK);
@@ -289,20 +314,22 @@ static int take_lock(int dir_fd, int *ret_fd, struct err *err)
     return rc;
 }
 
-/* A lock file that we make must be the shim's to take. */
-static int look_at_lock(int dir_fd, bool *ret_is_held, struct err *err)
+/* A file that is not there, or that the job has made into something else, says nothing:
+ * the directory does. We make none, for a lock file must be the shim's to take. */
+static bool is_held(int dir_fd)
 {
-    int fd = -1;
-    int rc;
+    bool held = is_locked(dir_fd);
+    int fd;
 
-    *ret_is_held = false;
-    if (!has_file(dir_fd, ORDER_LOCK))
-        return 0;
-    rc = take_lock(dir_fd, &fd, err);
-    if (rc == 0)
-        (void)close(fd);
-    *ret_is_held = rc == E_BUSY;
-    return rc == E_BUSY ? 0 : rc;
+    (void)flock(dir_fd, LOCK_UN);
+    if (held)
+        return true;
+    fd = openat(dir_fd, ORDER_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    held = is_locked(fd);
+    (void)close(fd);
+    return held;
 }
 
 static int read_exit(int dir_fd, struct order_exit *ret, struct err *err)
@@ -322,21 +349,21 @@ static int read_exit(int dir_fd, struct order_exit *ret, struct err *err)
 static int look(int dir_fd, enum folder_sign *ret, struct order_exit *ret_exit,
                 struct err *err)
 {
-    bool is_held;
-    int rc = look_at_lock(dir_fd, &is_held, err);
+    bool held = is_held(dir_fd);
+    bool has_end = has_file(dir_fd, ORDER_EXIT);
+    int rc = has_end ? read_exit(dir_fd, ret_exit, err) : E_NOTFOUND;
 
-    if (rc < 0)
+    if (rc == E_NOMEM)
         return rc;
-    if (has_file(dir_fd, ORDER_EXIT)) {
+    if (rc == 0)
         *ret = FOLDER_ENDED;
-        return read_exit(dir_fd, ret_exit, err);
-    }
-    if (is_held)
+    else if (held)
         *ret = FOLDER_HELD;
-    else if (has_file(dir_fd, ORDER_STARTED))
+    else if (has_end || has_file(dir_fd, ORDER_STARTED))
         *ret = FOLDER_BROKEN;
     else
         *ret = has_file(dir_fd, ORDER_FILE) ? FOLDER_ORDERED : FOLDER_EMPTY;
+    err_clear(err);
     return 0;
 }
 

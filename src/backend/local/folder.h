@@ -34,12 +34,12 @@ enum folder_sign {
     FOLDER_EMPTY,   /* no order was written */
     FOLDER_ORDERED, /* nobody has taken the order */
     FOLDER_HELD,    /* a shim lives */
-    FOLDER_BROKEN,  /* a shim had it and is gone without an end */
+    FOLDER_BROKEN,  /* a shim had it and is gone without an end that can be read */
     FOLDER_ENDED,   /* *ret_exit tells how */
 };
 
-/* E_IO when the files cannot be read, E_CORRUPT when they make no sense. *ret_exit may be
- * NULL. */
+/* E_IO or E_DENIED when the directory cannot be opened, E_NOMEM. *ret_exit may be NULL.
+ */
 int folder_look(int jobs_fd, uint32_t job, uint32_t incarnation, enum folder_sign *ret,
                 struct order_exit *ret_exit, struct err *err) ATTR_MUST_USE;
 

@@ -9,8 +9,9 @@
  *      so a shim that an earlier daemon called cannot start afterwards.
  *   3. An end is posted from what a shim or a folder says, never from silence alone.
  *   4. No timer runs while there is nobody to wait for.
- * After a restart a held lock confirms an incarnation, as HELLO does. One that was given
- * up although it lives (its folder was lost) is refused when it dials, and ends. */
+ * After a restart a held lock confirms an incarnation, as HELLO does. One whose folder is
+ * gone is given the time to dial; one that was given up all the same is refused when it
+ * dials, and ends. */
 #include "backend/local/local.h"
 
 #include <stdarg.h>
@@ -22,9 +23,11 @@
 #include "backend/local/local_state.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #define LOOK_SOON_US  (200 * USEC_PER_MSEC) /* a shim has hung up: is it gone? */
 #define LOOK_LATER_US (5 * USEC_PER_SEC)    /* a shim lives and has not dialled */
+#define MISS_WAIT_US  (3 * USEC_PER_SEC)    /* longer than a shim's pause to dial (2 s) */
 
 void local_log(const struct local *l, int priority, const char *fmt, ...)
 {
@@ -187,7 +190,7 @@ void local_end(struct post *post, const struct order_exit *record)
     };
 
     (void)snprintf(event.node.name, sizeof(event.node.name), "%s", l->ordering.node);
-    (void)snprintf(event.text, sizeof(event.text), "%s", record->text);
+    text_fit(event.text, sizeof(event.text), record->text);
     if (record->cause == JOB_CAUSE_DONE) {
         say_started(post);
         event.samples = samples_when_done(post, record->samples_done);
@@ -242,6 +245,17 @@ static void say_held(struct post *post)
         (void)local_post(post->local, &event, NULL, NULL); /* the next look repeats it */
 }
 
+/* An incarnation that may have begun and has no folder: somebody has removed it. A shim
+ * that lives will dial, so that is waited for, once, before the devices are given on. */
+static bool may_dial(struct post *post)
+{
+    if (post->was_missed || (!post->is_recovered && post->heard_us == 0))
+        return false;
+    post->was_missed = true;
+    local_look_again(post, POST_EXPECTED, MISS_WAIT_US);
+    return true;
+}
+
 static void look_failed(struct post *post, const struct err *err)
 {
     local_log(post->local, LOCAL_ERROR, "job %u, incarnation %u: %s", post->job,
@@ -280,6 +294,8 @@ void local_look(struct post *post)
         break;
     case FOLDER_EMPTY:
     case FOLDER_ORDERED:
+        if (sign == FOLDER_EMPTY && may_dial(post))
+            break;
         if (post->duty.kind == DUTY_START)
             starter_start(post);
         else
@@ -305,6 +321,7 @@ static void perform(void *ctx, const struct core *core, const struct job *job,
         *post = (struct post){.local = l,
                               .job = duty->job,
                               .incarnation = duty->incarnation,
+                              .is_recovered = !l->has_begun,
                               .live.samples_done = -1};
     }
     post->duty = *duty;

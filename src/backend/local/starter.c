@@ -30,7 +30,7 @@ static void give_up(struct post *post, const char *why)
         record.cause = JOB_CAUSE_START_FAILED;
         record.exit_code = 126;
     }
-    (void)snprintf(record.text, sizeof(record.text), "%s", why);
+    text_fit(record.text, sizeof(record.text), why);
     local_log(post->local, LOCAL_WARNING, "job %u cannot be started: %s", post->job, why);
     local_end(post, &record);
 }
@@ -53,8 +53,9 @@ static void sentence(const char *said, char *ret, size_t cap)
 
     if (text_starts_with(said, name))
         said += sizeof(name) - 1;
-    (void)snprintf(ret, cap, "%s", said[0] ? said : "elastane-shim failed");
-    ret[strcspn(ret, "\n")] = '\0';
+    if (said[0] == '\0')
+        said = "elastane-shim failed";
+    text_fit_printf(ret, cap, "%.*s", (int)strcspn(said, "\n"), said);
 }
 
 static void on_child(void *arg, const struct loop_child_end *end)

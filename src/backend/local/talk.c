@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "backend/local/jsa.h"
 #include "backend/local/local_state.h"
 
@@ -53,7 +54,7 @@ static void post_event(struct post *post, enum event_kind kind,
                           .incarnation = post->incarnation,
                           .samples = msg->samples_done};
 
-    (void)snprintf(event.text, sizeof(event.text), "%s", msg->text);
+    text_fit(event.text, sizeof(event.text), msg->text);
     if (local_post(post->local, &event, NULL, NULL) < 0)
         local_log(post->local, LOCAL_ERROR,
                   "job %u: a report was lost, the queue is full", post->job);
@@ -71,7 +72,7 @@ static void end_from(struct post *post, const struct shim_msg *msg)
                                 .samples_done = msg->samples_done};
     enum post_state state = post->state;
 
-    (void)snprintf(record.text, sizeof(record.text), "%s", msg->text);
+    text_fit(record.text, sizeof(record.text), msg->text);
     local_end(post, &record);
     if (post->state != POST_ENDED)
         post->state = state; /* the shim insists, so nothing is lost */
