@@ -52,6 +52,9 @@ static int unknown_command(const struct cli *cli, const char *word)
 {
     const char *near = suggest_nearest(word, command_word, NULL);
 
+    if (word[0] == '-')
+        return cli_usage(cli, "%s stands where the command belongs; options follow it",
+                         word);
     if (near)
         return cli_usage(cli, "unknown command '%s'; did you mean '%s'?", word, near);
     return cli_usage(cli, "unknown command '%s'", word);
