@@ -69,17 +69,34 @@ static void put_ppm(struct env_writer *w, const char *name, int64_t ppm)
     put(w, "%s=%lld.%06lld", name, (long long)(ppm / PPM), (long long)(ppm % PPM));
 }
 
+static void put_cuda(struct env_writer *w, const struct order *order, int32_t index)
+{
+    struct buf list;
+
+    buf_init(&list, VALUE_MAX_BYTES);
+    buf_printf(&list, "%d", order->ranks[index].device);
+    for (int32_t i = 1; order->launch != LAUNCH_RANK && i < order->n_ranks; i++)
+        buf_printf(&list, ",%d", order->ranks[i].device);
+    if (w->rc == 0)
+        w->rc = buf_error(&list);
+    if (w->rc == 0)
+        put(w, "CUDA_VISIBLE_DEVICES=%s", list.text);
+    buf_release(&list);
+}
+
 static void put_group(struct env_writer *w, const struct order *order, int32_t index,
                       int32_t master_port)
 {
-    put(w, "RANK=%d", order->ranks[index].rank);
-    put(w, "LOCAL_RANK=%d", index);
+    if (order->launch == LAUNCH_RANK) {
+        put(w, "RANK=%d", order->ranks[index].rank);
+        put(w, "LOCAL_RANK=%d", index);
+    }
     put(w, "WORLD_SIZE=%d", order->plan.size);
     put(w, "LOCAL_WORLD_SIZE=%d", order->n_ranks);
     put(w, "MASTER_ADDR=%s", order->master_addr ? order->master_addr : "127.0.0.1");
     put(w, "MASTER_PORT=%d", master_port);
     if (order->device_kind == ORDER_CUDA)
-        put(w, "CUDA_VISIBLE_DEVICES=%d", order->ranks[index].device);
+        put_cuda(w, order, index);
     else
         put(w, "OMP_NUM_THREADS=%d", order->threads > 0 ? order->threads : 1);
 }
@@ -95,6 +112,7 @@ static void put_plan(struct env_writer *w, const struct order *order, const char
     put(w, "ELASTANE_GENERATION=%u", plan->generation);
     put(w, "ELASTANE_INCARNATION=%u", order->incarnation);
     put(w, "ELASTANE_RESTART_COUNT=%d", order->restart_count);
+    put(w, "ELASTANE_LAUNCH=%s", launch_form_name(order->launch));
     put(w, "ELASTANE_LEVEL=%s", job_level_name(order->level));
     put(w, "ELASTANE_CHANNEL=%s", channel);
     put(w, "ELASTANE_GRACE_MS=%lld", (long long)(order->grace_us / USEC_PER_MSEC));

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "core/job.h"
 #include "core/limits.h"
+#include "wire/launch.h"
 
 #define ORDER_FILE      "order.json"
 #define ORDER_STARTED   "started.json"
@@ -72,6 +73,10 @@ struct order {
     int32_t n_ranks;
     char *master_addr;   /* owned; NULL: 127.0.0.1 */
     int32_t master_port; /* wished for; 0: the shim picks. Taken: the shim picks too */
+    enum launch_form launch; /* LAUNCH_RANK: a process per rank; else one, which starts
+                              * the ranks itself */
+    int32_t n_nodes;         /* of the incarnation; 0: 1 */
+    int32_t node_rank;       /* of this node among them */
     struct order_words argv;
     struct order_words env; /* NAME=VALUE; the contract's names override */
     char *cwd;              /* owned */

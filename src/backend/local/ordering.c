@@ -102,6 +102,7 @@ static int put_launch(struct order *order, const struct ordering *o,
         (void)snprintf(pace, sizeof(pace), "ELASTANE_PACE=%s", o->pace);
         rc = order_words_add(&order->env, pace);
     }
+    order->launch = launch.form;
     order->cwd = launch.cwd;
     order->log_dir = launch.log_dir;
     launch.cwd = NULL; /* the order owns them now */
