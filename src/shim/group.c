@@ -203,26 +203,33 @@ static void term_trainers(struct shim *s)
     if (is_one_per_rank(s) || s->commands[0].has_ended)
         return;
     s->n_told = trainer_find_ranks(s->commands[0].pid, s->channel, s->told,
-                                   (size_t)s->order.n_ranks);
+                                   (size_t)s->order.n_ranks, &s->launcher);
     for (size_t i = 0; i < s->n_told; i++)
         term(s, "a rank", s->told[i]);
     if (s->n_told == 0)
         term(s, "the command", trainer_find(s->commands[0].pid));
 }
 
-/* A launcher that has lost all of its ranks and stays, or starts new ones, is told. */
+static bool is_alive(pid_t pid)
+{
+    char state = process_state(pid);
+
+    return state && state != 'Z';
+}
+
+/* A launcher that has lost all of its ranks and stays, or starts new ones, is told. What
+ * its wrapper does when it has ended is the wrapper's business. */
 static void look_for_lone_launcher(struct shim *s)
 {
-    if (s->n_told == 0 || s->commands[0].has_ended)
-        return;
-    for (size_t i = 0; i < s->n_told; i++) {
-        char state = process_state(s->told[i]);
+    bool has_ranks = s->n_told == 0;
 
-        if (state && state != 'Z')
-            return;
-    }
+    for (size_t i = 0; i < s->n_told; i++)
+        has_ranks = has_ranks || is_alive(s->told[i]);
+    if (has_ranks)
+        return;
     s->n_told = 0;
-    term(s, "the launcher, without ranks", trainer_find(s->commands[0].pid));
+    if (is_alive(s->launcher))
+        term(s, "the launcher, without ranks", s->launcher);
 }
 
 void group_stop(struct shim *s, usec_t grace_us)

@@ -62,6 +62,7 @@ struct shim {
     int32_t n_commands;
     pid_t *told; /* ranks of a launcher that got SIGTERM; order.n_ranks */
     size_t n_told;
+    pid_t launcher;          /* their parent */
     struct shim_rank *ranks; /* order.n_ranks */
     struct shim_conn **conns;
     size_t n_conns;

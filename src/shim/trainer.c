@@ -120,7 +120,8 @@ static bool has_rank(pid_t pid, const char *channel, char *bytes)
     return found && strcmp(found, channel) == 0 && process_environ_find(bytes, n, "RANK");
 }
 
-size_t trainer_find_ranks(pid_t command, const char *channel, pid_t *ret, size_t cap)
+size_t trainer_find_ranks(pid_t command, const char *channel, pid_t *ret, size_t cap,
+                          pid_t *ret_launcher)
 {
     struct process_table table = {0};
     char *bytes = mem_new(PROCESS_ENVIRON_MAX, 1);
@@ -135,6 +136,7 @@ size_t trainer_find_ranks(pid_t command, const char *channel, pid_t *ret, size_t
                 has_rank(row->ppid, channel, bytes))
                 continue;
             ret[n++] = end_of_chain(&table, row->pid);
+            *ret_launcher = row->ppid;
         }
     }
     process_table_release(&table);

@@ -17,7 +17,9 @@ pid_t trainer_find(pid_t command);
 /* The trainers of the ranks that a launcher has started below `command`: a rank is the
  * topmost process of our channel that has RANK, which we give to no launcher. Told one by
  * one they have the whole grace; a launcher told in their place may kill them sooner
- * (torchrun: after 30 s; R04). Returns how many, at most cap. */
-size_t trainer_find_ranks(pid_t command, const char *channel, pid_t *ret, size_t cap);
+ * (torchrun: after 30 s; R04). Returns how many, at most cap; *ret_launcher is the parent
+ * of one of them. */
+size_t trainer_find_ranks(pid_t command, const char *channel, pid_t *ret, size_t cap,
+                          pid_t *ret_launcher);
 
 #endif
