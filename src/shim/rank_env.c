@@ -101,6 +101,26 @@ static void put_group(struct env_writer *w, const struct order *order, int32_t i
         put(w, "OMP_NUM_THREADS=%d", order->threads > 0 ? order->threads : 1);
 }
 
+static bool has_name(const struct order *order, const char *name)
+{
+    for (size_t i = 0; i < order->env.n; i++)
+        if (is_name(order->env.words[i], name))
+            return true;
+    return false;
+}
+
+/* One run in the tracker, however often the job starts; a user's own choice stands. */
+static void put_tracker(struct env_writer *w, const struct order *order)
+{
+    if (!order->run_id[0])
+        return;
+    put(w, "ELASTANE_RUN_ID=%s", order->run_id);
+    if (!has_name(order, "WANDB_RUN_ID"))
+        put(w, "WANDB_RUN_ID=%s", order->run_id);
+    if (!has_name(order, "WANDB_RESUME"))
+        put(w, "WANDB_RESUME=allow");
+}
+
 static void put_plan(struct env_writer *w, const struct order *order, const char *channel)
 {
     const struct job_plan *plan = &order->plan;
@@ -112,6 +132,7 @@ static void put_plan(struct env_writer *w, const struct order *order, const char
     put(w, "ELASTANE_GENERATION=%u", plan->generation);
     put(w, "ELASTANE_INCARNATION=%u", order->incarnation);
     put(w, "ELASTANE_RESTART_COUNT=%d", order->restart_count);
+    put(w, "ELASTANE_SAMPLES_DONE=%lld", (long long)order->samples_done);
     put(w, "ELASTANE_LAUNCH=%s", launch_form_name(order->launch));
     put(w, "ELASTANE_LEVEL=%s", job_level_name(order->level));
     put(w, "ELASTANE_CHANNEL=%s", channel);
@@ -144,6 +165,7 @@ int rank_env_build(const struct order *order, int32_t index, int32_t master_port
         if (!is_ours(order, order->env.words[i]))
             w.rc = order_words_add(&words, order->env.words[i]);
     put_group(&w, order, index, master_port);
+    put_tracker(&w, order);
     put_plan(&w, order, channel);
     buf_release(&w.line);
     if (w.rc < 0) {

@@ -97,6 +97,8 @@ static const struct column order_columns[] = {
     NUMBER(COLUMN_I64, order, "ramp_samples", ramp_samples, 0, INT64_MAX / 4),
     NUMBER(COLUMN_I64, order, "ramp_start_samples", ramp_start_samples, 0, INT64_MAX / 4),
     NUMBER(COLUMN_I32, order, "restart_count", restart_count, 0, INT32_MAX),
+    LINE(order, "run_id", run_id),
+    NUMBER(COLUMN_I64, order, "samples_done", samples_done, 0, INT64_MAX),
     NUMBER(COLUMN_I32, order, "size", plan.size, 1, SIZE_MAX_DEVICES),
     NUMBER(COLUMN_I32, order, "threads", threads, 0, 4096),
     NUMBER(COLUMN_U32, order, "uid", uid, 0, UINT32_MAX),

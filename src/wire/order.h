@@ -29,6 +29,7 @@
 #define ORDER_TEXT_MAX  ((size_t)4 << 20) /* of order.json, bytes */
 #define ORDER_WORDS_MAX 65536             /* in argv, in env */
 #define ORDER_BOOT_ID   40
+#define ORDER_RUN_ID    40
 
 enum order_device {
     ORDER_CPU,  /* a slot: one thread; OMP_NUM_THREADS is set */
@@ -53,6 +54,8 @@ struct order {
     uint32_t job;
     uint32_t incarnation;
     char name[NAME_MAX_BYTES]; /* of the job */
+    char run_id[ORDER_RUN_ID]; /* the job's, the same in all incarnations; "": none */
+    int64_t samples_done;      /* in the checkpoint to take up */
     uint32_t uid;
     uint32_t gid;
     enum job_level level;
