@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
+#include "cli/hints.h"
 #include "cli/intake.h"
 #include "cli/plans.h"
 #include "cli/say.h"
@@ -104,6 +105,8 @@ static void warn(const struct cli *cli, const struct intake *intake)
                  "%s:%d: this #ELASTANE line stands behind the first command and does "
                  "not count; move it to the top",
                  intake->source, intake->late_line);
+    if (hints_launch(submit))
+        cli_warn("%s", hints_launch(submit));
     if (!(submit->given & BIT(JOB_FIELD_LEVEL)) && submit->spec.level == JOB_RESTARTABLE)
         cli_warn(cli,
                  "a range without --level: taken as restartable, so the job must save "

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* group.c - the processes of an incarnation, from fork to the last wait.
  *
+ * A command is what we start: the process of one rank, or, when the job's own launcher
+ * starts the ranks, the one process of that launcher.
+ *
  * Four ways lead out. All commands end with 0: done; what they leave behind gets the
  * grace and is then killed. One fails: the others are killed at once, because their peer
  * is gone and their devices are needed. A stop is asked for: the ranks are told, over the
@@ -25,8 +28,10 @@
 #include "base/assert.h"
 #include "base/text.h"
 #include "shim/process.h"
+#include "shim/rank_argv.h"
 #include "shim/rank_env.h"
 #include "shim/record.h"
+#include "shim/trainer.h"
 
 #define LINGER_STOP_US  USEC_PER_SEC /* what a stopped command leaves behind */
 #define KILL_ROUND_US   (50 * USEC_PER_MSEC)
@@ -61,41 +66,80 @@ static int log_open(const struct shim *s, int32_t rank, struct err *err)
     return err_set(err, E_IO, "%s/%s is not a file", dir, name);
 }
 
-static int rank_start(struct shim *s, int32_t index, int *ret_errno, struct err *err)
+static bool is_one_per_rank(const struct shim *s)
 {
-    struct order_words env;
-    struct process_order order = {.argv = s->order.argv.words, .cwd = s->order.cwd};
+    return s->order.launch == LAUNCH_RANK;
+}
+
+const struct shim_command *group_command_of(const struct shim *s, int32_t index)
+{
+    return &s->commands[is_one_per_rank(s) ? index : 0];
+}
+
+/* "rank 3", or "the command" where one starts all ranks. */
+struct who {
+    char text[24];
+};
+
+static struct who who_is(const struct shim *s, int32_t command)
+{
+    struct who who = {"the command"};
+
+    if (is_one_per_rank(s))
+        (void)snprintf(who.text, sizeof(who.text), "rank %d",
+                       s->order.ranks[command].rank);
+    return who;
+}
+
+/* The rank to name in a failure of the command; -1: none. */
+static int32_t rank_index(const struct shim *s, int32_t command)
+{
+    return is_one_per_rank(s) ? command : -1;
+}
+
+static int command_start(struct shim *s, int32_t index, int *ret_errno, struct err *err)
+{
+    struct process_order order = {.cwd = s->order.cwd};
+    struct order_words env = {0};
+    struct order_words argv = {0};
     int rc = rank_env_build(&s->order, index, s->master_port, s->channel, &env);
 
     *ret_errno = 0;
-    if (rc < 0)
-        return err_set(err, rc, "the environment is too large");
+    if (rc == 0)
+        rc = rank_argv_build(&s->order, s->master_port, &argv);
+    if (rc < 0) {
+        rc = err_set(err, rc, "its words or its environment are too large");
+        goto out;
+    }
+    order.argv = argv.words;
     order.env = env.words;
     order.log_fd = log_open(s, s->order.ranks[index].rank, err);
     rc = order.log_fd;
     if (order.log_fd >= 0) {
-        rc = process_spawn(&order, &s->ranks[index].pid, ret_errno, err);
+        rc = process_spawn(&order, &s->commands[index].pid, ret_errno, err);
         (void)close(order.log_fd);
     }
+out:
     rank_env_release(&env);
+    rank_env_release(&argv);
     return rc;
 }
 
 int group_start(struct shim *s, struct err *err)
 {
-    for (int32_t i = 0; i < s->order.n_ranks; i++) {
+    for (int32_t i = 0; i < s->n_commands; i++) {
         int why;
-        int rc = rank_start(s, i, &why, err);
+        int rc = command_start(s, i, &why, err);
 
         if (rc < 0) {
-            for (int32_t j = i; j < s->order.n_ranks; j++)
-                s->ranks[j].has_ended = true;
-            group_fail(s, i, JOB_CAUSE_START_FAILED, why == ENOENT ? 127 : 126, "%s",
-                       err->text);
+            for (int32_t j = i; j < s->n_commands; j++)
+                s->commands[j].has_ended = true;
+            group_fail(s, rank_index(s, i), JOB_CAUSE_START_FAILED,
+                       why == ENOENT ? 127 : 126, "%s", err->text);
             return rc;
         }
-        shim_log(s, "rank %d runs as pid %d on device %d", s->order.ranks[i].rank,
-                 (int)s->ranks[i].pid, s->order.ranks[i].device);
+        shim_log(s, "%s runs as pid %d from device %d on", who_is(s, i).text,
+                 (int)s->commands[i].pid, s->order.ranks[i].device);
     }
     return 0;
 }
@@ -144,20 +188,49 @@ static void note(struct shim *s, const char *fmt, ...)
     shim_log(s, "%s", s->note);
 }
 
+static void term(struct shim *s, const char *who, pid_t pid)
+{
+    shim_log(s, "%s: SIGTERM to pid %d", who, (int)pid);
+    (void)kill(pid, SIGTERM);
+}
+
 /* SIGTERM wakes the trainer of each rank that has no channel; its helpers are its own
- * business. */
+ * business. Of a launcher the ranks are told, and itself only when there are none. */
 static void term_trainers(struct shim *s)
 {
-    for (int32_t i = 0; i < s->order.n_ranks; i++) {
-        struct shim_rank *rank = &s->ranks[i];
-        pid_t trainer;
+    for (int32_t i = 0; is_one_per_rank(s) && i < s->n_commands; i++)
+        if (!s->commands[i].has_ended && !s->ranks[i].trainer)
+            term(s, who_is(s, i).text, trainer_find(s->commands[i].pid));
+    if (is_one_per_rank(s) || s->commands[0].has_ended)
+        return;
+    s->n_told = trainer_find_ranks(s->commands[0].pid, s->channel, s->told,
+                                   (size_t)s->order.n_ranks, &s->launcher);
+    for (size_t i = 0; i < s->n_told; i++)
+        term(s, "a rank", s->told[i]);
+    if (s->n_told == 0)
+        term(s, "the command", trainer_find(s->commands[0].pid));
+}
 
-        if (rank->has_ended || rank->trainer)
-            continue;
-        trainer = process_find_trainer(rank->pid);
-        shim_log(s, "rank %d: SIGTERM to pid %d", s->order.ranks[i].rank, (int)trainer);
-        (void)kill(trainer, SIGTERM);
-    }
+static bool is_alive(pid_t pid)
+{
+    char state = process_state(pid);
+
+    return state && state != 'Z';
+}
+
+/* A launcher that has lost all of its ranks and stays, or starts new ones, is told. What
+ * its wrapper does when it has ended is the wrapper's business. */
+static void look_for_lone_launcher(struct shim *s)
+{
+    bool has_ranks = s->n_told == 0;
+
+    for (size_t i = 0; i < s->n_told; i++)
+        has_ranks = has_ranks || is_alive(s->told[i]);
+    if (has_ranks)
+        return;
+    s->n_told = 0;
+    if (is_alive(s->launcher))
+        term(s, "the launcher, without ranks", s->launcher);
 }
 
 void group_stop(struct shim *s, usec_t grace_us)
@@ -208,69 +281,70 @@ static void grace_is_spent(struct shim *s)
                  : "rank %d was still saving when its grace ended, and was killed",
              s->order.ranks[missing].rank);
     } else {
-        while (i + 1 < s->order.n_ranks && s->ranks[i].has_ended)
+        while (i + 1 < s->n_commands && s->commands[i].has_ended)
             i++;
-        note(s, "rank %d did not end within its grace after the stop notice; killed",
-             s->order.ranks[i].rank);
+        note(s, "%s did not end within its grace after the stop notice; killed",
+             who_is(s, i).text);
     }
     group_kill(s);
 }
 
 static int32_t index_of_pid(const struct shim *s, pid_t pid)
 {
-    for (int32_t i = 0; i < s->order.n_ranks; i++)
-        if (!s->ranks[i].has_ended && s->ranks[i].pid == pid)
+    for (int32_t i = 0; i < s->n_commands; i++)
+        if (!s->commands[i].has_ended && s->commands[i].pid == pid)
             return i;
     return -1;
 }
 
 static bool all_have_ended(const struct shim *s)
 {
-    for (int32_t i = 0; i < s->order.n_ranks; i++)
-        if (!s->ranks[i].has_ended)
+    for (int32_t i = 0; i < s->n_commands; i++)
+        if (!s->commands[i].has_ended)
             return false;
     return true;
 }
 
 /* A failure that nobody asked for, or one that breaks the agreement of a stop. */
-static void rank_failed(struct shim *s, int32_t index)
+static void command_failed(struct shim *s, int32_t index)
 {
-    int32_t rank = s->order.ranks[index].rank;
-    int status = s->ranks[index].status;
+    struct who who = who_is(s, index);
+    int status = s->commands[index].status;
 
     if (status > 128)
-        group_fail(s, index, JOB_CAUSE_KILLED, status,
-                   "rank %d was killed by signal %d%s", rank, status - 128,
+        group_fail(s, rank_index(s, index), JOB_CAUSE_KILLED, status,
+                   "%s was killed by signal %d%s", who.text, status - 128,
                    status - 128 == SIGKILL ? " (out of memory?)" : "");
     else
-        group_fail(s, index, JOB_CAUSE_USER_ERROR, status, "rank %d ended with status %d",
-                   rank, status);
+        group_fail(s, rank_index(s, index), JOB_CAUSE_USER_ERROR, status,
+                   "%s ended with status %d", who.text, status);
 }
 
-static void rank_ended(struct shim *s, int32_t index)
+static void command_ended(struct shim *s, int32_t index)
 {
-    struct shim_rank *rank = &s->ranks[index];
-    int32_t number = s->order.ranks[index].rank;
+    bool is_done = is_one_per_rank(s) ? s->ranks[index].is_done : ranks_are_done(s);
+    int status = s->commands[index].status;
+    struct who who = who_is(s, index);
 
-    shim_log(s, "rank %d ended with %d", number, rank->status);
+    shim_log(s, "%s ended with %d", who.text, status);
     if (s->is_killing)
         return;
-    if (rank->status != 0 && !rank->is_done &&
+    if (status != 0 && !is_done &&
         (!s->is_stop_asked || (s->agree.state != AGREE_NONE && !s->is_stop_sent))) {
-        rank_failed(s, index);
+        command_failed(s, index);
         return;
     }
-    if (rank->status == 128 + SIGTERM && s->is_stop_asked)
-        note(s, "rank %d does not handle SIGTERM: what it had not saved is lost", number);
-    else if (rank->status != 0)
-        note(s, "rank %d ended with status %d after %s", number, rank->status,
-             rank->is_done ? "its training was complete" : "the stop notice");
+    if (status == 128 + SIGTERM && s->is_stop_asked)
+        note(s, "%s does not handle SIGTERM: what it had not saved is lost", who.text);
+    else if (status != 0)
+        note(s, "%s ended with status %d after %s", who.text, status,
+             is_done ? "its training was complete" : "the stop notice");
     ranks_gone(s, index);
 }
 
 #define COLLECT_MAX 64
 
-/* The children that ended since we last looked. Several may have; a rank that a signal
+/* The children that ended since we last looked. Several may have; one that a signal
  * killed is a better cause than one that noticed its peer's death. Returns whether there
  * may be more. */
 static bool collect(struct shim *s, bool *ret_none_left)
@@ -290,15 +364,15 @@ static bool collect(struct shim *s, bool *ret_none_left)
             break;
         if (i < 0)
             continue; /* somebody's orphan */
-        s->ranks[i].has_ended = true;
+        s->commands[i].has_ended = true;
         by_code = WIFEXITED(raw) ? 1 : 0;
-        s->ranks[i].status = by_code ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
+        s->commands[i].status = by_code ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
         ended[by_code][n[by_code]++] = i;
         has_more = n[by_code] == COLLECT_MAX;
     }
     for (int k = 0; k < 2; k++)
         for (int32_t i = 0; i < n[k]; i++)
-            rank_ended(s, ended[k][i]);
+            command_ended(s, ended[k][i]);
     return has_more;
 }
 
@@ -321,11 +395,11 @@ static void fill_exit(struct shim *s)
     if (s->exit.cause == JOB_CAUSE_DONE)
         s->exit.samples_done = i64_max(s->saved_samples, s->done_samples);
     s->exit.exit_code = 0;
-    for (int32_t i = 0; i < s->order.n_ranks && s->exit.cause != JOB_CAUSE_DONE; i++) {
-        if (s->ranks[i].status == 0)
+    for (int32_t i = 0; i < s->n_commands && s->exit.cause != JOB_CAUSE_DONE; i++) {
+        if (s->commands[i].status == 0)
             continue;
-        s->exit.exit_code = s->ranks[i].status;
-        s->exit.rank = s->order.ranks[i].rank;
+        s->exit.exit_code = s->commands[i].status;
+        s->exit.rank = is_one_per_rank(s) ? s->order.ranks[i].rank : -1;
         break;
     }
     (void)snprintf(s->exit.text, sizeof(s->exit.text), "%s", s->note);
@@ -419,7 +493,8 @@ static void look_for_hang(struct shim *s, int32_t index)
 static void look_for_freeze(struct shim *s, int32_t index)
 {
     struct shim_rank *rank = &s->ranks[index];
-    bool is_frozen = process_state(rank->trainer ? rank->trainer : rank->pid) == 'T';
+    pid_t pid = rank->trainer ? rank->trainer : group_command_of(s, index)->pid;
+    bool is_frozen = process_state(pid) == 'T';
 
     if (is_frozen && rank->was_frozen)
         group_fail(s, index, JOB_CAUSE_KILLED, 128 + SIGKILL,
@@ -432,10 +507,11 @@ void group_look(struct shim *s)
 {
     bool must_step = s->phase == SHIM_RUNNING && all_train(s);
 
+    look_for_lone_launcher(s);
     for (int32_t i = 0; i < s->order.n_ranks; i++) {
         if (s->phase == SHIM_ENDED || s->is_killing)
             return;
-        if (s->ranks[i].has_ended)
+        if (group_command_of(s, i)->has_ended)
             continue;
         if (s->order.plan.size > 1)
             look_for_freeze(s, i);

@@ -27,8 +27,6 @@
 #include "base/mem.h"
 
 #define PROCESSES_MAX ((size_t)1 << 20)
-#define ENVIRON_MAX   ((size_t)4 << 20)
-#define TRAINER_DEPTH 16
 
 /* What the child tells before exec succeeds: the pipe closes by itself when it does. */
 struct spawn_failure {
@@ -208,7 +206,7 @@ void process_table_release(struct process_table *table)
     *table = (struct process_table){0};
 }
 
-static const struct process_row *row_find(const struct process_table *table, pid_t pid)
+const struct process_row *process_row_find(const struct process_table *table, pid_t pid)
 {
     for (size_t i = 0; i < table->n; i++)
         if (table->rows[i].pid == pid)
@@ -216,13 +214,13 @@ static const struct process_row *row_find(const struct process_table *table, pid
     return NULL;
 }
 
-static bool descends_from(const struct process_table *table,
-                          const struct process_row *row, pid_t ancestor)
+bool process_descends(const struct process_table *table, const struct process_row *row,
+                      pid_t ancestor)
 {
     for (size_t hops = 0; row && hops < table->n; hops++) {
         if (row->ppid == ancestor)
             return true;
-        row = row_find(table, row->ppid);
+        row = process_row_find(table, row->ppid);
     }
     return false;
 }
@@ -235,7 +233,7 @@ size_t process_kill_descendants(void)
     if (process_table_read(&table) == 0) {
         for (size_t i = 0; i < table.n; i++) {
             if (table.rows[i].state == 'Z' ||
-                !descends_from(&table, &table.rows[i], getpid()))
+                !process_descends(&table, &table.rows[i], getpid()))
                 continue;
             (void)kill(table.rows[i].pid, SIGKILL);
             n++;
@@ -245,114 +243,7 @@ size_t process_kill_descendants(void)
     return n;
 }
 
-static bool link_text(pid_t pid, const char *what, char *ret, size_t cap)
-{
-    char path[64];
-    ssize_t n;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
-    n = readlink(path, ret, cap - 1);
-    if (n < 0)
-        return false;
-    ret[n] = '\0';
-    return true;
-}
-
-static bool is_shell(const char *program)
-{
-    static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ksh", "busybox"};
-    const char *name = strrchr(program, '/');
-
-    name = name ? name + 1 : program;
-    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
-        if (strcmp(name, shells[i]) == 0)
-            return true;
-    return false;
-}
-
-/* A child that runs the same program as its parent is a worker of it, a data loader
- * perhaps, and not what it was started for; below a shell anything goes. */
-static bool is_started_by(pid_t parent, pid_t child)
-{
-    char above[512];
-    char below[512];
-
-    if (!link_text(parent, "exe", above, sizeof(above)) ||
-        !link_text(child, "exe", below, sizeof(below)))
-        return false;
-    return is_shell(above) || strcmp(above, below) != 0;
-}
-
-static pid_t only_child(const struct process_table *table, pid_t parent)
-{
-    pid_t child = 0;
-
-    for (size_t i = 0; i < table->n; i++) {
-        if (table->rows[i].ppid != parent || table->rows[i].state == 'Z')
-            continue;
-        if (child)
-            return 0;
-        child = table->rows[i].pid;
-    }
-    return child;
-}
-
-/* Whether the process has a handler of its own for SIGTERM: a shell with a trap, a
- * launcher that passes the signal on, a trainer that saves. */
-static bool catches_term(pid_t pid)
-{
-    char path[64];
-    char line[256];
-    unsigned long long caught = 0;
-    FILE *in;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    in = fopen(path, "re");
-    if (!in)
-        return false;
-    while (fgets(line, sizeof(line), in))
-        if (strncmp(line, "SigCgt:", 7) == 0)
-            caught = strtoull(line + 7, NULL, 16);
-    (void)fclose(in);
-    return (caught >> (SIGTERM - 1)) & 1;
-}
-
-pid_t process_find_trainer(pid_t command)
-{
-    struct process_table table = {0};
-    pid_t found = command;
-
-    if (process_table_read(&table) == 0) {
-        for (int depth = 0; depth < TRAINER_DEPTH; depth++) {
-            pid_t child = only_child(&table, found);
-
-            if (!child || catches_term(found) || !is_started_by(found, child))
-                break;
-            found = child;
-        }
-    }
-    process_table_release(&table);
-    return found;
-}
-
-static bool has_word(const char *bytes, size_t n, const char *word)
-{
-    size_t want = strlen(word) + 1;
-
-    while (n >= want) {
-        size_t len = strnlen(bytes, n);
-
-        if (len + 1 == want && memcmp(bytes, word, want) == 0)
-            return true;
-        if (len + 1 > n)
-            break;
-        bytes += len + 1;
-        n -= len + 1;
-    }
-    return false;
-}
-
-static bool environ_has(pid_t pid, const char *word, char *bytes)
+size_t process_environ(pid_t pid, char *bytes, size_t cap)
 {
     char path[64];
     size_t n = 0;
@@ -362,24 +253,44 @@ static bool environ_has(pid_t pid, const char *word, char *bytes)
     (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return false;
-    while (n < ENVIRON_MAX && (got = read(fd, bytes + n, ENVIRON_MAX - n)) > 0)
+        return 0;
+    while (n < cap && (got = read(fd, bytes + n, cap - n)) > 0)
         n += (size_t)got;
     (void)close(fd);
-    return has_word(bytes, n, word);
+    return n;
 }
 
-size_t process_sweep(const char *marker)
+const char *process_environ_find(const char *bytes, size_t n, const char *name)
+{
+    size_t len = strlen(name);
+
+    while (n > 0) {
+        size_t line = strnlen(bytes, n);
+
+        if (line == n)
+            break; /* cut short */
+        if (strncmp(bytes, name, len) == 0 && bytes[len] == '=')
+            return bytes + len + 1;
+        bytes += line + 1;
+        n -= line + 1;
+    }
+    return NULL;
+}
+
+size_t process_sweep(const char *name, const char *value)
 {
     struct process_table table = {0};
-    char *bytes = mem_new(ENVIRON_MAX, 1);
+    char *bytes = mem_new(PROCESS_ENVIRON_MAX, 1);
     size_t n = 0;
 
     if (bytes && process_table_read(&table) == 0) {
         for (size_t i = 0; i < table.n; i++) {
             pid_t pid = table.rows[i].pid;
+            size_t len =
+                pid == getpid() ? 0 : process_environ(pid, bytes, PROCESS_ENVIRON_MAX);
+            const char *found = process_environ_find(bytes, len, name);
 
-            if (pid == getpid() || !environ_has(pid, marker, bytes))
+            if (!found || strcmp(found, value) != 0)
                 continue;
             (void)kill(pid, SIGKILL);
             n++;

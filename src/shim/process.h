@@ -37,6 +37,11 @@ struct process_table {
 };
 int process_table_read(struct process_table *table) ATTR_MUST_USE;
 void process_table_release(struct process_table *table);
+/* NULL: not there. */
+const struct process_row *process_row_find(const struct process_table *table, pid_t pid);
+/* Whether the process is a child, grandchild, ... of the ancestor. */
+bool process_descends(const struct process_table *table, const struct process_row *row,
+                      pid_t ancestor);
 /* State letter of one process; 0 when it is gone. */
 char process_state(pid_t pid);
 /* Field 22 of /proc/PID/stat: when it started, in ticks since boot; 0 when it is gone. */
@@ -45,13 +50,15 @@ int64_t process_start_ticks(pid_t pid);
 /* SIGKILL to every descendant of ours; returns how many there were. They are found by
  * parentage, so one that left its group or session is found as well. */
 size_t process_kill_descendants(void);
-/* The process that trains below `command`: down through shells and launchers that have no
- * handler for SIGTERM, while there is one child only and it runs another program than its
- * parent. `command` itself when
- * nothing better is found. */
-pid_t process_find_trainer(pid_t command);
-/* SIGKILL to every process of ours, except ourselves, that has `marker` (NAME=VALUE) in
- * its environment: what a dead shim left behind. Returns how many. */
-size_t process_sweep(const char *marker);
+/* SIGKILL to every process of ours, except ourselves, that has this variable with this
+ * value in its environment: what a dead shim left behind. Returns how many. */
+size_t process_sweep(const char *name, const char *value);
+
+#define PROCESS_ENVIRON_MAX ((size_t)4 << 20)
+/* The environment with which a process was started, as NAME=VALUE texts, each with its
+ * end; bytes read, 0 when it may not be read. */
+size_t process_environ(pid_t pid, char *bytes, size_t cap);
+/* The value of a variable in there, lent; NULL when it is not set. */
+const char *process_environ_find(const char *bytes, size_t n, const char *name);
 
 #endif

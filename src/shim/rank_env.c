@@ -69,19 +69,56 @@ static void put_ppm(struct env_writer *w, const char *name, int64_t ppm)
     put(w, "%s=%lld.%06lld", name, (long long)(ppm / PPM), (long long)(ppm % PPM));
 }
 
+static void put_cuda(struct env_writer *w, const struct order *order, int32_t index)
+{
+    struct buf list;
+
+    buf_init(&list, VALUE_MAX_BYTES);
+    buf_printf(&list, "%d", order->ranks[index].device);
+    for (int32_t i = 1; order->launch != LAUNCH_RANK && i < order->n_ranks; i++)
+        buf_printf(&list, ",%d", order->ranks[i].device);
+    if (w->rc == 0)
+        w->rc = buf_error(&list);
+    if (w->rc == 0)
+        put(w, "CUDA_VISIBLE_DEVICES=%s", list.text);
+    buf_release(&list);
+}
+
 static void put_group(struct env_writer *w, const struct order *order, int32_t index,
                       int32_t master_port)
 {
-    put(w, "RANK=%d", order->ranks[index].rank);
-    put(w, "LOCAL_RANK=%d", index);
+    if (order->launch == LAUNCH_RANK) {
+        put(w, "RANK=%d", order->ranks[index].rank);
+        put(w, "LOCAL_RANK=%d", index);
+    }
     put(w, "WORLD_SIZE=%d", order->plan.size);
     put(w, "LOCAL_WORLD_SIZE=%d", order->n_ranks);
     put(w, "MASTER_ADDR=%s", order->master_addr ? order->master_addr : "127.0.0.1");
     put(w, "MASTER_PORT=%d", master_port);
     if (order->device_kind == ORDER_CUDA)
-        put(w, "CUDA_VISIBLE_DEVICES=%d", order->ranks[index].device);
+        put_cuda(w, order, index);
     else
         put(w, "OMP_NUM_THREADS=%d", order->threads > 0 ? order->threads : 1);
+}
+
+static bool has_name(const struct order *order, const char *name)
+{
+    for (size_t i = 0; i < order->env.n; i++)
+        if (is_name(order->env.words[i], name))
+            return true;
+    return false;
+}
+
+/* One run in the tracker, however often the job starts; a user's own choice stands. */
+static void put_tracker(struct env_writer *w, const struct order *order)
+{
+    if (!order->run_id[0])
+        return;
+    put(w, "ELASTANE_RUN_ID=%s", order->run_id);
+    if (!has_name(order, "WANDB_RUN_ID"))
+        put(w, "WANDB_RUN_ID=%s", order->run_id);
+    if (!has_name(order, "WANDB_RESUME"))
+        put(w, "WANDB_RESUME=allow");
 }
 
 static void put_plan(struct env_writer *w, const struct order *order, const char *channel)
@@ -95,6 +132,8 @@ static void put_plan(struct env_writer *w, const struct order *order, const char
     put(w, "ELASTANE_GENERATION=%u", plan->generation);
     put(w, "ELASTANE_INCARNATION=%u", order->incarnation);
     put(w, "ELASTANE_RESTART_COUNT=%d", order->restart_count);
+    put(w, "ELASTANE_SAMPLES_DONE=%lld", (long long)order->samples_done);
+    put(w, "ELASTANE_LAUNCH=%s", launch_form_name(order->launch));
     put(w, "ELASTANE_LEVEL=%s", job_level_name(order->level));
     put(w, "ELASTANE_CHANNEL=%s", channel);
     put(w, "ELASTANE_GRACE_MS=%lld", (long long)(order->grace_us / USEC_PER_MSEC));
@@ -126,6 +165,7 @@ int rank_env_build(const struct order *order, int32_t index, int32_t master_port
         if (!is_ours(order, order->env.words[i]))
             w.rc = order_words_add(&words, order->env.words[i]);
     put_group(&w, order, index, master_port);
+    put_tracker(&w, order);
     put_plan(&w, order, channel);
     buf_release(&w.line);
     if (w.rc < 0) {

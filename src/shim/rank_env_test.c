@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -71,6 +72,52 @@ static void rank_env_names_rank_and_plan(void **state)
     forget(&order);
 }
 
+static void every_start_is_one_run_in_the_tracker(void **state)
+{
+    struct order order;
+    struct order_words words;
+
+    (void)state;
+    order_of_two(&order);
+    (void)snprintf(order.run_id, sizeof(order.run_id), "elastane-7-abc");
+    order.restart_count = 3;
+    order.samples_done = 640;
+    words = built(&order, 0);
+    assert_string_equal(value(&words, "ELASTANE_RUN_ID"), "elastane-7-abc");
+    assert_string_equal(value(&words, "WANDB_RUN_ID"), "elastane-7-abc");
+    assert_string_equal(value(&words, "WANDB_RESUME"), "allow");
+    assert_string_equal(value(&words, "ELASTANE_JOB_ID"), "7");
+    assert_string_equal(value(&words, "ELASTANE_RESTART_COUNT"), "3");
+    assert_string_equal(value(&words, "ELASTANE_SAMPLES_DONE"), "640");
+    rank_env_release(&words);
+    assert_int_equal(order_words_add(&order.env, "WANDB_RUN_ID=mine"), 0);
+    assert_int_equal(order_words_add(&order.env, "WANDB_RESUME=never"), 0);
+    words = built(&order, 0);
+    assert_string_equal(value(&words, "WANDB_RUN_ID"), "mine");
+    assert_string_equal(value(&words, "WANDB_RESUME"), "never");
+    rank_env_release(&words);
+    forget(&order);
+}
+
+static void a_launcher_sees_all_devices_and_is_no_rank(void **state)
+{
+    struct order order;
+    struct order_words words;
+
+    (void)state;
+    order_of_two(&order);
+    order.device_kind = ORDER_CUDA;
+    order.launch = LAUNCH_NODE;
+    assert_int_equal(order_words_add(&order.env, "RANK=9"), 0);
+    words = built(&order, 0);
+    assert_null(value(&words, "RANK"));
+    assert_null(value(&words, "LOCAL_RANK"));
+    assert_string_equal(value(&words, "WORLD_SIZE"), "2");
+    assert_string_equal(value(&words, "CUDA_VISIBLE_DEVICES"), "3,5");
+    rank_env_release(&words);
+    forget(&order);
+}
+
 static void rank_env_lets_no_foreign_rank_leak_in(void **state)
 {
     struct order order;
@@ -126,6 +173,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_env_names_rank_and_plan),
+        cmocka_unit_test(every_start_is_one_run_in_the_tracker),
+        cmocka_unit_test(a_launcher_sees_all_devices_and_is_no_rank),
         cmocka_unit_test(rank_env_lets_no_foreign_rank_leak_in),
         cmocka_unit_test(rank_env_of_a_gpu_names_the_device),
         cmocka_unit_test(rank_env_of_a_job_without_batch_has_no_batch),

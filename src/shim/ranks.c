@@ -92,7 +92,7 @@ int32_t ranks_up(const struct shim *s)
     int32_t n = 0;
 
     for (int32_t i = 0; i < s->order.n_ranks; i++)
-        n += s->ranks[i].pid > 0 && !s->ranks[i].has_ended;
+        n += group_command_of(s, i)->pid > 0 && !group_command_of(s, i)->has_ended;
     return n;
 }
 
@@ -282,7 +282,7 @@ static void take_hello(struct shim *s, struct shim_conn *conn, const struct rank
         turn_away(s, conn, "the job is done");
     else if (s->phase == SHIM_STOPPING)
         turn_away(s, conn, "the job is being stopped");
-    else if (!rank || rank->has_ended)
+    else if (!rank || group_command_of(s, index)->has_ended)
         turn_away(s, conn, "there is no rank %d here", msg->rank);
     else if (conn_of(s, index))
         turn_away(s, conn, "rank %d is pid %d already", msg->rank, (int)rank->trainer);

@@ -180,21 +180,17 @@ static int write_started(struct shim *s, struct err *err)
 /* The shim before us is gone and its ranks with it, or they will be now. */
 static void record_loss(struct shim *s, const char *why)
 {
-    struct buf marker;
     struct timespec wait = {0, SWEEP_WAIT_NS};
     size_t n = 0;
 
-    buf_init(&marker, strlen(s->channel) + 64);
-    buf_printf(&marker, "ELASTANE_CHANNEL=%s", s->channel);
-    for (int i = 0; i < SWEEP_ROUNDS && buf_error(&marker) == 0; i++) {
-        size_t found = process_sweep(marker.text);
+    for (int i = 0; i < SWEEP_ROUNDS; i++) {
+        size_t found = process_sweep("ELASTANE_CHANNEL", s->channel);
 
         n = n > found ? n : found;
         if (found == 0)
             break;
         (void)nanosleep(&wait, NULL);
     }
-    buf_release(&marker);
     s->has_exit = true;
     s->exit.cause = JOB_CAUSE_LOST;
     s->exit.rank = -1;
@@ -240,8 +236,11 @@ static int prepare(struct shim *s, struct err *err)
 
 static int allocate(struct shim *s)
 {
+    s->n_commands = s->order.launch == LAUNCH_RANK ? s->order.n_ranks : 1;
+    s->commands = mem_new((size_t)s->n_commands, sizeof(s->commands[0]));
     s->ranks = mem_new((size_t)s->order.n_ranks, sizeof(s->ranks[0]));
-    if (!s->ranks)
+    s->told = mem_new((size_t)s->order.n_ranks, sizeof(s->told[0]));
+    if (!s->ranks || !s->commands || !s->told)
         return E_NOMEM;
     return agree_init(&s->agree, s->order.n_ranks);
 }
@@ -348,6 +347,8 @@ void shim_free(struct shim *s)
     page_release(&s->page);
     agree_release(&s->agree);
     order_release(&s->order);
+    mem_free(s->commands);
+    mem_free(s->told);
     mem_free(s->ranks);
     mem_free(s->channel);
     free(s->dir);

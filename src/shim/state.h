@@ -22,10 +22,14 @@
 
 #define SHIM_CONNS_MAX (SIZE_MAX_DEVICES + 64)
 
-struct shim_rank {
-    pid_t pid; /* of the command; 0: not started or reaped */
+/* What we start: the process of a rank, or the one that starts all ranks. */
+struct shim_command {
+    pid_t pid; /* 0: not started */
     bool has_ended;
-    int status;          /* exit code, 128 + signal; once it has ended */
+    int status; /* exit code, 128 + signal; once it has ended */
+};
+
+struct shim_rank {
     pid_t trainer;       /* that said hello; 0: none */
     bool has_said_hello; /* ever */
     bool is_done;        /* said DONE */
@@ -54,6 +58,11 @@ struct shim {
     struct order order;
     struct page page;
     struct agree agree;
+    struct shim_command *commands;
+    int32_t n_commands;
+    pid_t *told; /* ranks of a launcher that got SIGTERM; order.n_ranks */
+    size_t n_told;
+    pid_t launcher;          /* their parent */
     struct shim_rank *ranks; /* order.n_ranks */
     struct shim_conn **conns;
     size_t n_conns;
@@ -98,6 +107,8 @@ void shim_set_phase(struct shim *s, enum shim_phase phase);
 
 /* group.c */
 int group_start(struct shim *s, struct err *err) ATTR_MUST_USE;
+/* The command that the rank at `index` is, or lives below. */
+const struct shim_command *group_command_of(const struct shim *s, int32_t index);
 void group_reap(struct shim *s);
 /* Records the first failure and ends everything at once. index -1: no rank. */
 void group_fail(struct shim *s, int32_t index, enum job_cause cause, int32_t exit_code,

@@ -120,6 +120,7 @@ static void put_l_to_r(struct jsonout *j, const struct answer_job *a,
     const struct job_spec *spec = a->spec;
     const struct job_run *run = a->run;
 
+    jsonout_text(j, "launch", launch_form_name(launch->form));
     jsonout_text(j, "level", job_level_name(spec->level));
     jsonout_text(j, "log_dir", launch->log_dir);
     jsonout_text(j, "lr_rule", job_lr_rule_name(spec->lr_rule));

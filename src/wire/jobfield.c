@@ -158,6 +158,16 @@ static int set_mem(struct submit *s, const char *text, struct err *err)
     return quantity_bytes(text, &s->spec.mem_bytes_per_device, err);
 }
 
+static int set_launch(struct submit *s, const char *text, struct err *err)
+{
+    for (unsigned i = 0; i < LAUNCH_FORM_MAX; i++)
+        if (strcmp(text, launch_form_name((enum launch_form)i)) == 0) {
+            s->launch.form = (enum launch_form)i;
+            return 0;
+        }
+    return err_set(err, E_INVALID, "is '%.40s'; give rank, node or once", text);
+}
+
 static int set_cwd(struct submit *s, const char *text, struct err *err)
 {
     return launch_set_cwd(&s->launch, text, err);
@@ -335,6 +345,10 @@ static const struct job_field fields[JOB_FIELD_MAX] = {
     [JOB_FIELD_CPUS] = {"cpus", 0, "N", "CPUs per device", WORD, false, false, set_cpus},
     [JOB_FIELD_MEM] = {"mem", 0, "BYTES", "memory per device: 16G", WORD, false, false,
                        set_mem},
+    [JOB_FIELD_LAUNCH] =
+        {"launch", 0, "FORM",
+         "COMMAND starts one rank, all of a node, or all: rank, node, once", WORD, false,
+         false, set_launch},
     [JOB_FIELD_CWD] = {"cwd", 0, "DIR", "working directory (default: here)", WORD, false,
                        false, set_cwd},
     [JOB_FIELD_ENV] = {"env", 'e', "NAME[=VALUE]",

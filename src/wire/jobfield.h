@@ -32,6 +32,7 @@ enum job_field_id {
     JOB_FIELD_WEIGHT,
     JOB_FIELD_CPUS,
     JOB_FIELD_MEM,
+    JOB_FIELD_LAUNCH,
     JOB_FIELD_CWD,
     JOB_FIELD_ENV,
     JOB_FIELD_OUTPUT,

@@ -32,6 +32,7 @@ static void jobfile_reads_every_field(void **state)
                                "weight: 1.5\n"
                                "cpus: 2\n"
                                "mem: 16G\n"
+                               "launch: node\n"
                                "cwd: /tmp\n"
                                "env: {B: two words, A: \"1\"}\n"
                                "output: /tmp/logs\n"
@@ -63,6 +64,7 @@ static void jobfile_reads_every_field(void **state)
     assert_int_equal(s.spec.weight_ppm, 1500000);
     assert_int_equal(s.spec.cpus_per_device, 2);
     assert_int_equal(s.spec.mem_bytes_per_device, (int64_t)16 << 30);
+    assert_int_equal(s.launch.form, LAUNCH_NODE);
     assert_string_equal(s.launch.cwd, "/tmp");
     assert_string_equal(s.launch.log_dir, "/tmp/logs");
     assert_int_equal(s.launch.n_env, 2);

@@ -8,8 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "wire/jsonin.h"
+
+static const char *form_name(int value)
+{
+    static const char *const names[LAUNCH_FORM_MAX] = {"rank", "node", "once"};
+
+    ASSERT((unsigned)value < LAUNCH_FORM_MAX);
+    return names[value];
+}
+
+const char *launch_form_name(enum launch_form form)
+{
+    return form_name((int)form);
+}
 
 void launch_init(struct launch_request *launch)
 {
@@ -258,7 +272,9 @@ int launch_encode(const struct launch_request *launch, struct buf *out, struct e
                        "name of more than 1023 bytes");
         goto out;
     }
-    text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    if (launch->form == LAUNCH_RANK ||
+        put(object, "form", json_string(launch_form_name(launch->form))))
+        text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
     if (!text)
         rc = E_NOMEM;
     else if (strlen(text) >= LAUNCH_MAX_BYTES)
@@ -350,6 +366,7 @@ int launch_decode(const char *text, size_t len, struct launch_request *ret,
     struct launch_request launch;
     struct jsonin in;
     json_t *value = NULL;
+    int form = LAUNCH_RANK;
     int rc;
 
     launch_init(&launch);
@@ -361,6 +378,8 @@ int launch_decode(const char *text, size_t len, struct launch_request *ret,
     (void)read_env(&in, &launch);
     (void)read_path(&in, "cwd", &launch.cwd);
     (void)read_path(&in, "log_dir", &launch.log_dir);
+    if (jsonin_enum(&in, "form", form_name, LAUNCH_FORM_MAX, &form))
+        launch.form = (enum launch_form)form;
     if (in.rc == 0 && !launch.cwd)
         (void)jsonin_fail(&in, E_INVALID, "cwd", "is missing");
     rc = jsonin_end(&in);

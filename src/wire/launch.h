@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch.h - how to start one rank of a job, and its JSON text.
+/* launch.h - how to start the processes of a job, and its JSON text.
  *
  * The text is job_spec.launch: the core carries it about without looking inside, backends
  * and shims read it with launch_decode(). */
@@ -16,7 +16,17 @@
 #define LAUNCH_ENV_MAX  4096 /* variables */
 #define LAUNCH_PATH_MAX 4096 /* bytes of cwd and log_dir, with the '\0' */
 
-/* How to start one rank. All texts are owned. Both arrays end with NULL, ready for
+/* Who starts the ranks. */
+enum launch_form {
+    LAUNCH_RANK, /* we: one process per device */
+    LAUNCH_NODE, /* the command: it is started once on each node */
+    LAUNCH_ONCE, /* the command: it is started once, on the first node */
+    LAUNCH_FORM_MAX
+};
+
+const char *launch_form_name(enum launch_form form);
+
+/* How to start one process. All texts are owned. Both arrays end with NULL, ready for
  * execve; the environment is what the owner wants, to which the shim adds its own. */
 struct launch_request {
     char **argv; /* argv[0] is looked up in the PATH of env unless it has a '/' */
@@ -25,6 +35,7 @@ struct launch_request {
     size_t n_env;
     char *cwd;     /* absolute; NULL only before it was set */
     char *log_dir; /* absolute; NULL: the daemon's own directory of the job */
+    enum launch_form form;
 };
 
 void launch_init(struct launch_request *launch);
@@ -46,7 +57,8 @@ const char *launch_get_env(const struct launch_request *launch, const char *name
 int launch_set_cwd(struct launch_request *launch, const char *path, struct err *err);
 int launch_set_log_dir(struct launch_request *launch, const char *path, struct err *err);
 
-/* {"argv":[...],"cwd":"...","env":{...},"log_dir":"..."}. E_INVALID when a text is not
+/* {"argv":[...],"cwd":"...","env":{...},"form":"node","log_dir":"..."}; no form is one
+ * process per device. E_INVALID when a text is not
  * UTF-8, E_LIMIT when the whole would pass LAUNCH_MAX_BYTES. */
 int launch_encode(const struct launch_request *launch, struct buf *out, struct err *err);
 /* The reverse; E_INVALID, E_LIMIT or E_NOMEM. */

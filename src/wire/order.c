@@ -53,6 +53,11 @@ static const char *device_name(int value)
     return order_device_name((enum order_device)value);
 }
 
+static const char *launch_name(int value)
+{
+    return launch_form_name((enum launch_form)value);
+}
+
 #define NUMBER(type, record, key, member, min, max)                                      \
     {                                                                                    \
         key, type, offsetof(struct record, member), min, max, NULL                       \
@@ -79,16 +84,21 @@ static const struct column order_columns[] = {
     NUMBER(COLUMN_I64, order, "hang_us", hang_us, 0, INT64_MAX / 4),
     NUMBER(COLUMN_U32, order, "incarnation", incarnation, 0, UINT32_MAX),
     NUMBER(COLUMN_U32, order, "job", job, 0, UINT32_MAX),
+    WORD(order, "launch", launch, LAUNCH_FORM_MAX, launch_name),
     WORD(order, "level", level, JOB_LEVEL_MAX, level_name),
     NUMBER(COLUMN_I64, order, "lr_from_ppm", lr_from_ppm, 0, INT64_MAX / 4),
     WORD(order, "lr_rule", lr_rule, JOB_LR_RULE_MAX, lr_rule_name),
     NUMBER(COLUMN_I64, order, "lr_to_ppm", lr_to_ppm, 0, INT64_MAX / 4),
     NUMBER(COLUMN_I32, order, "master_port", master_port, 0, 65535),
     NUMBER(COLUMN_I32, order, "micro_batch", plan.micro_batch, 0, BATCH_MAX),
+    NUMBER(COLUMN_I32, order, "n_nodes", n_nodes, 0, NODES_MAX),
     LINE(order, "name", name),
+    NUMBER(COLUMN_I32, order, "node_rank", node_rank, 0, NODES_MAX),
     NUMBER(COLUMN_I64, order, "ramp_samples", ramp_samples, 0, INT64_MAX / 4),
     NUMBER(COLUMN_I64, order, "ramp_start_samples", ramp_start_samples, 0, INT64_MAX / 4),
     NUMBER(COLUMN_I32, order, "restart_count", restart_count, 0, INT32_MAX),
+    LINE(order, "run_id", run_id),
+    NUMBER(COLUMN_I64, order, "samples_done", samples_done, 0, INT64_MAX),
     NUMBER(COLUMN_I32, order, "size", plan.size, 1, SIZE_MAX_DEVICES),
     NUMBER(COLUMN_I32, order, "threads", threads, 0, 4096),
     NUMBER(COLUMN_U32, order, "uid", uid, 0, UINT32_MAX),

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "core/job.h"
 #include "core/limits.h"
+#include "wire/launch.h"
 
 #define ORDER_FILE      "order.json"
 #define ORDER_STARTED   "started.json"
@@ -28,6 +29,7 @@
 #define ORDER_TEXT_MAX  ((size_t)4 << 20) /* of order.json, bytes */
 #define ORDER_WORDS_MAX 65536             /* in argv, in env */
 #define ORDER_BOOT_ID   40
+#define ORDER_RUN_ID    40
 
 enum order_device {
     ORDER_CPU,  /* a slot: one thread; OMP_NUM_THREADS is set */
@@ -52,6 +54,8 @@ struct order {
     uint32_t job;
     uint32_t incarnation;
     char name[NAME_MAX_BYTES]; /* of the job */
+    char run_id[ORDER_RUN_ID]; /* the job's, the same in all incarnations; "": none */
+    int64_t samples_done;      /* in the checkpoint to take up */
     uint32_t uid;
     uint32_t gid;
     enum job_level level;
@@ -72,6 +76,10 @@ struct order {
     int32_t n_ranks;
     char *master_addr;   /* owned; NULL: 127.0.0.1 */
     int32_t master_port; /* wished for; 0: the shim picks. Taken: the shim picks too */
+    enum launch_form launch; /* LAUNCH_RANK: a process per rank; else one, which starts
+                              * the ranks itself */
+    int32_t n_nodes;         /* of the incarnation; 0: 1 */
+    int32_t node_rank;       /* of this node among them */
     struct order_words argv;
     struct order_words env; /* NAME=VALUE; the contract's names override */
     char *cwd;              /* owned */

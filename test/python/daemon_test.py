@@ -86,6 +86,34 @@ def r16_a_resize_whose_save_fails_is_called_off(root):
         assert daemon.log_of(number).count("resume") == 1, "it was never ended"
 
 
+def an_unmodified_torchrun_script_goes_1_2_1(root):
+    last = 500
+    with Daemon(tap.BUILD, root, 2, ["--min-run", "1s", "--min-gap", "1s"]) as daemon:
+        # -r and -t: torchrun of torch 1.13 needs them on Python 3.11.
+        number = daemon.submit("--launch", "node", "--level", "restartable", "--gpus", "1",
+                               "--cwd", root, "--", "/usr/bin/python3", "-m",
+                               "torch.distributed.run", "-r", "9:1", "-t", "9:1", "--nnodes",
+                               "{nnodes}", "--nproc_per_node", "{nproc}", "--node_rank",
+                               "{node_rank}", "--master_addr", "{master_addr}",
+                               "--master_port", "{master_port}",
+                               tap.SOURCE / "test/support/torchrun_trainer.py", last)
+        for starts, size in enumerate((1, 2, 1), 1):
+            daemon.command("update", number, "--gpus", size)
+            until(daemon, number,
+                  lambda _: daemon.log_of(number).count("world ") == starts)
+        job = daemon.wait(number, PATIENCE)
+        log = daemon.log_of(number)
+        assert job["state"] == "done", log
+        assert not daemon.leftovers()
+    starts = [tuple(map(int, line.split()[1::2])) for line in log.splitlines()
+              if line.startswith("world")]
+    assert [size for size, _ in starts] == [1, 2, 1], log
+    assert [int(line.split()[1]) for line in log.splitlines() if line.startswith("saved")] == \
+        [step for _, step in starts[1:]], log  # nothing done twice
+    steps = (root / "steps").read_text().split()
+    assert list(map(int, steps)) == list(range(1, last + 1)), steps[-5:]
+
+
 def an_example_needs_eight_lines_at_most(root):
     for name in ("mlp", "cnn"):
         text = (tap.SOURCE / f"examples/{name}.py").read_text().splitlines()
@@ -131,6 +159,7 @@ if __name__ == "__main__":
     sys.exit(tap.run([
         r06_r07_a_job_that_grows_and_shrinks_sees_each_sample_once,
         r16_a_resize_whose_save_fails_is_called_off,
+        an_unmodified_torchrun_script_goes_1_2_1,
         an_example_needs_eight_lines_at_most,
         calibration_prints_its_table,
         the_daemon_calibrates_its_machine_once_at_a_time_and_keeps_the_table,

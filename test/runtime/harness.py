@@ -21,6 +21,11 @@ import traceback
 BUILD = pathlib.Path(os.environ.get("ELASTANE_BUILD", "build")).resolve()
 SHIM = BUILD / "src/prog/elastane-shim"
 TRAINER = BUILD / "test/fake_trainer"
+LAUNCHER = pathlib.Path(__file__).resolve().parents[1] / "support/fake_launcher.py"
+FORMS = ("rank", "node", "once")
+# Who starts the ranks: the shim, or a launcher as the job's command. `--launch FORM`.
+FORM = sys.argv[sys.argv.index("--launch") + 1] if "--launch" in sys.argv else "rank"
+assert FORM in FORMS, FORM
 PATIENCE = float(os.environ.get("ELASTANE_TEST_PATIENCE", "60"))
 
 MAGIC = 0x414c4531
@@ -56,6 +61,11 @@ RANK_KINDS = {
 PHASES = ["starting", "running", "saving", "waiting", "stopping", "ended"]
 CAUSES = ["none", "done", "stopped", "user-error", "killed", "node-lost", "start-failed",
           "lost", "time-limit", "out-of-memory"]
+
+
+def failure(cause, exit_code, rank=-1):
+    """What the exit says of a failed rank. A launcher tells no more than that it failed."""
+    return (cause, exit_code, rank) if FORM == "rank" else ("user-error", 1, -1)
 
 
 class Frames:
@@ -188,6 +198,10 @@ class Job:
         self.dir = pathlib.Path(root) / f"{self.job}.{fields.get('incarnation', 1)}"
         self.dir.mkdir(mode=0o700)
         batch = fields.pop("batch", 8)
+        form = fields.pop("form", FORM)
+        if form != "rank":
+            fields["launch"] = form
+            command = [LAUNCHER, "{nproc}", *command]
         order = {
             "format": 1, "job": self.job, "incarnation": 1, "generation": 1, "name": "t",
             "uid": os.getuid(), "gid": os.getgid(), "level": level, "size": size,
@@ -289,17 +303,19 @@ def wait_for(look, what, timeout=None, job=None):
 
 def run(tests):
     """Runs the functions (each gets a directory of its own) and prints TAP."""
-    chosen = [t for t in tests if len(sys.argv) < 2 or any(a in t.__name__ for a in sys.argv[1:])]
+    words = [word for word in sys.argv[1:] if word != "--launch" and word not in FORMS]
+    chosen = [t for t in tests if not words or any(word in t.__name__ for word in words)]
+    under = "" if FORM == "rank" else f" under --launch {FORM}"
     print(f"1..{len(chosen)}", flush=True)
     failed = 0
     for number, test in enumerate(chosen, 1):
         root = tempfile.mkdtemp(prefix="elastane-test-")
         try:
             test(pathlib.Path(root))
-            print(f"ok {number} {test.__name__}", flush=True)
+            print(f"ok {number} {test.__name__}{under}", flush=True)
         except Exception:
             failed += 1
-            print(f"not ok {number} {test.__name__}")
+            print(f"not ok {number} {test.__name__}{under}")
             for line in traceback.format_exc().splitlines():
                 print(f"# {line}")
             for log in sorted(pathlib.Path(root).rglob("shim.log")):

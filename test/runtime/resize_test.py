@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import Daemon, Job, TRAINER, run  # noqa: E402
+from harness import Daemon, Job, TRAINER, failure, run  # noqa: E402
 
 GRACE = 20_000_000
 
@@ -128,7 +128,7 @@ def r16_a_kill_while_saving_leaves_the_last_good_checkpoint(root):
     daemon = Daemon(root)
     first = begin(root, daemon, "--save-every", 5, "--kill-in-save", 3, incarnation=1, job=7)
     end = daemon.wait("exit")
-    assert end["cause"] == "killed" and end["exit_code"] == 137, end
+    assert (end["cause"], end["exit_code"]) == failure("killed", 137)[:2], end
     assert end["samples_done"] == 80, end
     finish(daemon, first)
     second = begin(root, daemon, "--samples", 88, incarnation=2, job=7)

@@ -102,6 +102,7 @@ static int put_launch(struct order *order, const struct ordering *o,
         (void)snprintf(pace, sizeof(pace), "ELASTANE_PACE=%s", o->pace);
         rc = order_words_add(&order->env, pace);
     }
+    order->launch = launch.form;
     order->cwd = launch.cwd;
     order->log_dir = launch.log_dir;
     launch.cwd = NULL; /* the order owns them now */
@@ -134,6 +135,9 @@ int ordering_make(const struct ordering *o, const struct core *core,
     order.job = duty->job;
     order.incarnation = duty->incarnation;
     (void)snprintf(order.name, sizeof(order.name), "%s", spec->name);
+    (void)snprintf(order.run_id, sizeof(order.run_id), "elastane-%u-%llx", duty->job,
+                   (unsigned long long)job->run.submit_us);
+    order.samples_done = job->run.samples_done;
     order.uid = spec->uid;
     order.gid = spec->gid;
     order.level = spec->level;
