@@ -106,7 +106,7 @@ static void warn(const struct cli *cli, const struct intake *intake)
                  "not count; move it to the top",
                  intake->source, intake->late_line);
     if (hints_launch(submit))
-        cli_warn("%s", hints_launch(submit));
+        cli_warn(cli, "%s", hints_launch(submit));
     if (!(submit->given & BIT(JOB_FIELD_LEVEL)) && submit->spec.level == JOB_RESTARTABLE)
         cli_warn(cli,
                  "a range without --level: taken as restartable, so the job must save "

@@ -345,10 +345,9 @@ static const struct job_field fields[JOB_FIELD_MAX] = {
     [JOB_FIELD_CPUS] = {"cpus", 0, "N", "CPUs per device", WORD, false, false, set_cpus},
     [JOB_FIELD_MEM] = {"mem", 0, "BYTES", "memory per device: 16G", WORD, false, false,
                        set_mem},
-    [JOB_FIELD_LAUNCH] =
-        {"launch", 0, "FORM",
-         "COMMAND starts one rank, all of a node, or all: rank, node, once", WORD, false,
-         false, set_launch},
+    [JOB_FIELD_LAUNCH] = {"launch", 0, "FORM",
+                          "COMMAND is a rank, or starts them: rank, node or once", WORD,
+                          false, false, set_launch},
     [JOB_FIELD_CWD] = {"cwd", 0, "DIR", "working directory (default: here)", WORD, false,
                        false, set_cwd},
     [JOB_FIELD_ENV] = {"env", 'e', "NAME[=VALUE]",
