@@ -17,6 +17,7 @@
 #include <microhttpd.h>
 
 #include "api/api.h"
+#include "api/conns.h"
 #include "api/past.h"
 #include "api/route.h"
 #include "base/buf.h"
@@ -31,6 +32,7 @@ typedef void (*request_poll_fn)(struct request *r);
 struct request {
     struct api *api;
     struct MHD_Connection *connection;
+    struct conn *conn;
     struct route_match match;
     struct socket_peer peer;
     struct err refusal; /* found before the body came; code 0: none */
@@ -62,7 +64,8 @@ struct api {
     struct local *local;
     struct past *past;
     struct MHD_Daemon *http;
-    struct loop_watch *watch;
+    struct conns conns;
+    struct loop_watch *watch;      /* of the library's descriptor */
     struct loop_timer *http_timer; /* libmicrohttpd wants to run */
     struct loop_timer *park_timer; /* the first deadline of a parked request */
     struct request *parked;
