@@ -239,6 +239,26 @@ def two_thousand_idle_connections_do_not_shut_others_out():
         rig.wait(rig.submit("true"), "done")
 
 
+def idle_connections_of_no_shim_take_no_descriptors():
+    with Rig() as rig:
+        rig.start()
+        crowd = []
+        try:
+            for _ in range(5000):
+                one = socket.socket(socket.AF_UNIX)
+                one.setblocking(False)
+                until("there is room in the queue",
+                      lambda: one.connect_ex(str(rig.state / "shim.sock")) == 0)
+                crowd.append(one)
+            assert rig.get("/v1/status", timeout=5)["pid"] == rig.process.pid
+            rig.wait(rig.submit("true"), "done")
+            until("most were closed",
+                  lambda: len(os.listdir(f"/proc/{rig.process.pid}/fd")) < 400)
+        finally:
+            for one in crowd:
+                one.close()
+
+
 def requests_that_wait_are_bounded_and_the_next_hears_503():
     with Rig() as rig:
         rig.start()
@@ -355,6 +375,7 @@ run([bad_bodies_are_refused_by_field_and_create_nothing,
      explain_says_why_a_job_waits,
      slow_client_is_cut_off_and_disturbs_nobody,
      two_thousand_idle_connections_do_not_shut_others_out,
+     idle_connections_of_no_shim_take_no_descriptors,
      requests_that_wait_are_bounded_and_the_next_hears_503,
      garbage_is_answered_with_400_or_cut_off,
      socket_is_for_its_user_alone,
