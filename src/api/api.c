@@ -31,6 +31,8 @@
 #define RETRY_AFTER_S     "1"
 #define FINISH_ROUNDS     8
 #define OWED_PATIENCE_US  (2 * USEC_PER_SEC)
+#define DURABLE_PATIENCE_US                                                              \
+    (5 * USEC_PER_SEC) /* a commit may take long; a client waits so long */
 
 static const struct {
     bool has_body;
@@ -223,8 +225,16 @@ bool api_has_undurable(const struct api *api)
 
 void request_park_until_durable(struct request *r, request_poll_fn poll)
 {
+    usec_t until_us =
+        r->seq > 0 ? r->deadline_us : clock_now(r->api->clock) + DURABLE_PATIENCE_US;
+
     r->seq = engine_seq(r->api->engine);
-    request_park(r, poll, USEC_NEVER);
+    request_park(r, poll, until_us);
+}
+
+bool request_is_late(const struct request *r)
+{
+    return r->seq > 0 && r->deadline_us <= clock_now(r->api->clock);
 }
 
 bool request_is_durable(struct request *r)
@@ -238,6 +248,12 @@ bool request_is_durable(struct request *r)
     if (progress.is_failing) {
         (void)err_set(&err, E_AGAIN, "the journal cannot be written now: %s",
                       progress.why.text);
+        request_fail(r, &err);
+    } else if (request_is_late(r)) {
+        (void)err_set(&err, E_AGAIN,
+                      "what was decided has not reached the disk for %d s: it is slow; "
+                      "ask again",
+                      (int)(DURABLE_PATIENCE_US / USEC_PER_SEC));
         request_fail(r, &err);
     }
     return false;

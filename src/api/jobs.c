@@ -154,11 +154,11 @@ static bool is_failing(struct api *api)
 }
 
 /* Answers with a live job and its history, unless its last moves are on their way to the
- * disk. While nothing can be written, the history lags, and no waiting helps. */
+ * disk. While nothing can be written, or not in time, the history lags. */
 static void tell_live(struct request *r, const struct job *job)
 {
     struct api *api = r->api;
-    bool may_come = api_has_undurable(api) && !is_failing(api);
+    bool may_come = api_has_undurable(api) && !is_failing(api) && !request_is_late(r);
     struct job_run last;
     struct err err = {0};
     struct buf history;
@@ -231,7 +231,7 @@ static void poll_live(struct request *r)
     struct store_progress progress;
 
     store_get_progress(r->api->store, &progress);
-    if (progress.durable_seq >= r->seq || progress.is_failing)
+    if (progress.durable_seq >= r->seq || progress.is_failing || request_is_late(r))
         tell_job(r);
 }
 
@@ -248,8 +248,7 @@ static void poll_wait(struct request *r)
     if (is_live && clock_now(api->clock) < r->deadline_us)
         return;
     if (!is_live && r->seq == 0 && api_has_undurable(api)) {
-        r->seq = engine_seq(api->engine);
-        r->deadline_us = USEC_NEVER;
+        request_park_until_durable(r, poll_wait);
         return;
     }
     if (r->seq == 0 || request_is_durable(r))
@@ -424,10 +423,7 @@ static void answer_list(struct request *r)
 
 static void poll_list(struct request *r)
 {
-    struct store_progress progress;
-
-    store_get_progress(r->api->store, &progress);
-    if (progress.durable_seq >= r->seq || progress.is_failing)
+    if (is_failing(r->api) || request_is_durable(r))
         answer_list(r);
 }
 

@@ -87,11 +87,14 @@ bool request_is_answered(const struct request *r);
 
 /* Parks until `poll` answers; deadline USEC_NEVER: none. */
 void request_park(struct request *r, request_poll_fn poll, usec_t deadline_us);
-/* Parks until what the engine has decided by now is durable, or cannot be made so. */
+/* Parks until what the engine has decided by now is durable, or cannot be made so, or has
+ * taken too long since the first call: a disk may be busy for minutes. */
 void request_park_until_durable(struct request *r, request_poll_fn poll);
 /* Whether what request_park_until_durable() waited for has come; answers with why not
- * when it cannot come now. */
+ * when it cannot come now, or too late. */
 bool request_is_durable(struct request *r);
+/* Whether request_park_until_durable() has waited long enough. */
+bool request_is_late(const struct request *r);
 /* Whether rows are on their way to the disk. */
 bool api_has_undurable(const struct api *api);
 
