@@ -28,6 +28,10 @@ class Failure(Exception):
     """Something did not work; the text says what."""
 
 
+class NotNow(Failure):
+    """The same question may be answered later (503)."""
+
+
 class _Connection(http.client.HTTPConnection):
     def __init__(self, path, timeout):
         super().__init__("localhost", timeout=timeout)
@@ -56,7 +60,6 @@ class Daemon:
         self.argv = [self.program("elastaned"), "--state", self.state, "--socket",
                      self.socket, "--devices", str(devices), *options]
         self.process = None
-        self.unanswered = 0  # questions that got no answer in time
 
     def program(self, name):
         return self.build / "src/prog" / name
@@ -102,17 +105,20 @@ class Daemon:
         finally:
             connection.close()
         if answer.status >= 300:
-            raise Failure(f"{method} {path}: {answer.status} {body.decode(errors='replace')}")
+            kind = NotNow if answer.status == 503 else Failure
+            raise kind(f"{method} {path}: {answer.status} {body.decode(errors='replace')}")
         return json.loads(body)
 
     def get(self, path):
-        """Asks again when no answer came: a question may be repeated."""
-        for _ in range(2):
+        """Asks again while the daemon says "not now": its disk is busy."""
+        until = time.monotonic() + 120
+        while True:
             try:
-                return self.ask("GET", path, 10)
-            except TimeoutError:
-                self.unanswered += 1
-        return self.ask("GET", path)
+                return self.ask("GET", path)
+            except NotNow:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(0.5)
 
     def job(self, number):
         return self.get(f"/v1/jobs/{number}")

@@ -13,7 +13,6 @@
  * library but by their own deadlines. */
 #include "api/api.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -26,13 +25,14 @@
 #include "wire/answer.h"
 #include "wire/submit.h"
 
-#define CONNECTIONS_MAX   1024
 #define CONNECTION_IDLE_S 10u
 #define CONNECTION_MEM    ((size_t)32 << 10)
 #define BODY_READ_MAX     ((int64_t)64 << 20)
 #define RETRY_AFTER_S     "1"
 #define FINISH_ROUNDS     8
 #define OWED_PATIENCE_US  (2 * USEC_PER_SEC)
+#define DURABLE_PATIENCE_US                                                              \
+    (5 * USEC_PER_SEC) /* a commit may take long; a client waits so long */
 
 static const struct {
     bool has_body;
@@ -225,8 +225,16 @@ bool api_has_undurable(const struct api *api)
 
 void request_park_until_durable(struct request *r, request_poll_fn poll)
 {
+    usec_t until_us =
+        r->seq > 0 ? r->deadline_us : clock_now(r->api->clock) + DURABLE_PATIENCE_US;
+
     r->seq = engine_seq(r->api->engine);
-    request_park(r, poll, USEC_NEVER);
+    request_park(r, poll, until_us);
+}
+
+bool request_is_late(const struct request *r)
+{
+    return r->seq > 0 && r->deadline_us <= clock_now(r->api->clock);
 }
 
 bool request_is_durable(struct request *r)
@@ -240,6 +248,12 @@ bool request_is_durable(struct request *r)
     if (progress.is_failing) {
         (void)err_set(&err, E_AGAIN, "the journal cannot be written now: %s",
                       progress.why.text);
+        request_fail(r, &err);
+    } else if (request_is_late(r)) {
+        (void)err_set(&err, E_AGAIN,
+                      "what was decided has not reached the disk for %d s: it is slow; "
+                      "ask again",
+                      (int)(DURABLE_PATIENCE_US / USEC_PER_SEC));
         request_fail(r, &err);
     }
     return false;
@@ -375,6 +389,7 @@ static struct request *request_new(struct api *api, struct MHD_Connection *conne
     }
     r->api = api;
     r->connection = connection;
+    r->conn = conns_find(connection);
     buf_init(&r->body, SUBMIT_BODY_MAX);
     return r;
 }
@@ -418,6 +433,7 @@ static void begin(struct request *r)
     struct err err = {0};
 
     r->is_begun = true;
+    conn_set_busy(r->conn);
     if (r->refusal.code == E_INVALID && r->match.allow[0]) {
         respond_problem(r, 405, "Method Not Allowed", &r->refusal);
     } else if (r->refusal.code < 0) {
@@ -487,11 +503,15 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection,
 static void on_completed(void *arg, struct MHD_Connection *connection,
                          void **inout_request, enum MHD_RequestTerminationCode how)
 {
+    struct request *r = *inout_request;
+
     (void)arg;
     (void)connection;
     (void)how;
-    if (*inout_request)
-        request_free(*inout_request);
+    if (r) {
+        conn_set_idle(r->conn);
+        request_free(r);
+    }
     *inout_request = NULL;
 }
 
@@ -515,14 +535,15 @@ static void run_http(void *arg)
         loop_timer_set(api->http_timer, USEC_NEVER);
 }
 
-static int start_http(struct api *api, int listen_fd, struct err *err)
+static int start_http(struct api *api, struct err *err)
 {
     const union MHD_DaemonInfo *info;
 
     api->http = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, api,
-        MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listen_fd, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S,
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL,
+        NULL, on_request, api, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNS_LIBRARY_MAX,
+        MHD_OPTION_NOTIFY_CONNECTION, conns_notify, &api->conns,
+        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEM, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, api, MHD_OPTION_END);
     if (!api->http)
@@ -536,20 +557,16 @@ static int start_http(struct api *api, int listen_fd, struct err *err)
 int api_new(const struct api_options *o, struct api **ret, struct err *err)
 {
     struct api *api = mem_new(1, sizeof(*api));
-    int listen_fd = fcntl(o->listen_fd, F_DUPFD_CLOEXEC, 3); /* the library closes it */
     int rc = 0;
 
-    if (!api || listen_fd < 0) {
-        if (listen_fd >= 0)
-            (void)close(listen_fd);
-        mem_free(api);
-        return err_set(err, E_NOMEM, "out of memory or descriptors");
-    }
+    if (!api)
+        return err_set(err, E_NOMEM, "out of memory");
     *api = (struct api){.loop = o->loop,
                         .clock = o->clock,
                         .engine = o->engine,
                         .store = o->store,
                         .local = o->local,
+                        .conns = {.run = run_http, .arg = api},
                         .kick = o->kick,
                         .arg = o->arg};
     api->version = mem_text(o->version);
@@ -560,10 +577,10 @@ int api_new(const struct api_options *o, struct api **ret, struct err *err)
     if (rc == 0)
         rc = past_open(o->state_dir, &api->past, err);
     if (rc == 0)
-        rc = start_http(api, listen_fd, err);
+        rc = start_http(api, err);
+    if (rc == 0)
+        rc = conns_begin(&api->conns, o->loop, o->listen_fd, api->http, err);
     if (rc < 0) {
-        if (!api->http)
-            (void)close(listen_fd);
         api_free(api);
         return rc;
     }
@@ -607,6 +624,7 @@ void api_free(struct api *api)
     if (!api)
         return;
     api->is_stopping = true;
+    conns_end(&api->conns);
     if (api->http)
         finish(api);
     loop_watch_free(api->watch);

@@ -24,7 +24,7 @@ struct api_options {
     struct local *local;
     const char *state_dir;
     const char *version;
-    int listen_fd; /* listening, nonblocking; lent */
+    int listen_fd; /* listening, nonblocking; lent until api_free() */
     /* Events were posted; engine_run() is wanted soon. */
     void (*kick)(void *arg);
     void *arg;

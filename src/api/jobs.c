@@ -154,12 +154,17 @@ static bool is_failing(struct api *api)
 }
 
 /* Answers with a live job and its history, unless its last moves are on their way to the
- * disk. While nothing can be written, the history lags, and no waiting helps. */
+ * disk. While nothing can be written, or not in time, the history lags. */
 static void tell_live(struct request *r, const struct job *job)
 {
     struct api *api = r->api;
+<<<<<<< HEAD
     bool may_come = api_has_undurable(api) && !is_failing(api);
     struct recount_move last;
+=======
+    bool may_come = api_has_undurable(api) && !is_failing(api) && !request_is_late(r);
+    struct job_run last;
+>>>>>>> daemon
     struct err err = {0};
     struct buf history;
     struct buf text;
@@ -231,7 +236,7 @@ static void poll_live(struct request *r)
     struct store_progress progress;
 
     store_get_progress(r->api->store, &progress);
-    if (progress.durable_seq >= r->seq || progress.is_failing)
+    if (progress.durable_seq >= r->seq || progress.is_failing || request_is_late(r))
         tell_job(r);
 }
 
@@ -248,8 +253,7 @@ static void poll_wait(struct request *r)
     if (is_live && clock_now(api->clock) < r->deadline_us)
         return;
     if (!is_live && r->seq == 0 && api_has_undurable(api)) {
-        r->seq = engine_seq(api->engine);
-        r->deadline_us = USEC_NEVER;
+        request_park_until_durable(r, poll_wait);
         return;
     }
     if (r->seq == 0 || request_is_durable(r))
@@ -472,10 +476,7 @@ static void answer_list(struct request *r)
 
 static void poll_list(struct request *r)
 {
-    struct store_progress progress;
-
-    store_get_progress(r->api->store, &progress);
-    if (progress.durable_seq >= r->seq || progress.is_failing)
+    if (is_failing(r->api) || request_is_durable(r))
         answer_list(r);
 }
 

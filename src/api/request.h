@@ -17,6 +17,7 @@
 #include <microhttpd.h>
 
 #include "api/api.h"
+#include "api/conns.h"
 #include "api/past.h"
 #include "api/route.h"
 #include "base/buf.h"
@@ -31,6 +32,7 @@ typedef void (*request_poll_fn)(struct request *r);
 struct request {
     struct api *api;
     struct MHD_Connection *connection;
+    struct conn *conn;
     struct route_match match;
     struct socket_peer peer;
     struct err refusal; /* found before the body came; code 0: none */
@@ -62,7 +64,8 @@ struct api {
     struct local *local;
     struct past *past;
     struct MHD_Daemon *http;
-    struct loop_watch *watch;
+    struct conns conns;
+    struct loop_watch *watch;      /* of the library's descriptor */
     struct loop_timer *http_timer; /* libmicrohttpd wants to run */
     struct loop_timer *park_timer; /* the first deadline of a parked request */
     struct request *parked;
@@ -84,11 +87,14 @@ bool request_is_answered(const struct request *r);
 
 /* Parks until `poll` answers; deadline USEC_NEVER: none. */
 void request_park(struct request *r, request_poll_fn poll, usec_t deadline_us);
-/* Parks until what the engine has decided by now is durable, or cannot be made so. */
+/* Parks until what the engine has decided by now is durable, or cannot be made so, or has
+ * taken too long since the first call: a disk may be busy for minutes. */
 void request_park_until_durable(struct request *r, request_poll_fn poll);
 /* Whether what request_park_until_durable() waited for has come; answers with why not
- * when it cannot come now. */
+ * when it cannot come now, or too late. */
 bool request_is_durable(struct request *r);
+/* Whether request_park_until_durable() has waited long enough. */
+bool request_is_late(const struct request *r);
 /* Whether rows are on their way to the disk. */
 bool api_has_undurable(const struct api *api);
 

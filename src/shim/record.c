@@ -54,6 +54,18 @@ int record_write(int dir_fd, const char *name, const struct buf *text, struct er
     return rc;
 }
 
+int record_sync(int dir_fd, const char *name, struct err *err)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    int rc = 0;
+
+    if (fd < 0 || fsync(fd) < 0)
+        rc = err_set(err, E_IO, "cannot sync %s: %s", name, strerror(errno));
+    if (fd >= 0)
+        (void)close(fd);
+    return rc;
+}
+
 int record_read(int dir_fd, const char *name, struct buf *out, struct err *err)
 {
     char chunk[4096];

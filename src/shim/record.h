@@ -19,6 +19,8 @@ int record_write(int dir_fd, const char *name, const struct buf *text,
 int record_read(int dir_fd, const char *name, struct buf *out,
                 struct err *err) ATTR_MUST_USE;
 bool record_exists(int dir_fd, const char *name);
+/* Makes what somebody else wrote durable; its name is with the next record_write(). */
+int record_sync(int dir_fd, const char *name, struct err *err) ATTR_MUST_USE;
 /* Locks the directory until dir_fd and its copies are closed, and the file until *ret_fd
  * is: a job can remove the file, and some file systems cannot lock a directory. *ret_fd
  * is -1 when the file cannot be had and the directory could. E_BUSY: another process

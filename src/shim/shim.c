@@ -166,6 +166,8 @@ static int write_started(struct shim *s, struct err *err)
     struct buf text;
     int rc = record_boot_id(started.boot_id, sizeof(started.boot_id), err);
 
+    if (rc == 0) /* the daemon does not wait for the disk */
+        rc = record_sync(s->dir_fd, ORDER_FILE, err);
     if (rc < 0)
         return rc;
     buf_init(&text, 4096);

@@ -9,7 +9,7 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-from rig import PATIENCE, Rig, run, until
+from rig import Gone, PATIENCE, Rig, run, until
 
 
 def problem(answer, status, code, field=None):
@@ -242,18 +242,74 @@ def two_thousand_idle_connections_do_not_shut_others_out():
             for _ in range(2000):
                 one = socket.socket(socket.AF_UNIX)
                 one.setblocking(False)
-                try:
-                    one.connect(rig.socket)
-                except BlockingIOError:
-                    one.close()
-                    break
+                until("there is room in the queue", lambda: one.connect_ex(rig.socket) == 0)
                 crowd.append(one)
-            assert len(crowd) > 1000, len(crowd)
-            assert rig.get("/v1/status", timeout=PATIENCE)["pid"] == rig.process.pid
+            assert len(crowd) == 2000, len(crowd)
+            # None of them has to time out first, which takes 10 s.
+            assert rig.get("/v1/status", timeout=5)["pid"] == rig.process.pid
+            rig.ask("POST", "/v1/jobs", rig.body("true"), timeout=5)
+            # The longest idle ones had to go, and the youngest are there.
+            crowd[0].setblocking(True)
+            assert crowd[0].recv(1) == b""
+            crowd[-1].setblocking(True)
+            crowd[-1].sendall(b"GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert crowd[-1].recv(12) == b"HTTP/1.1 200"
         finally:
             for one in crowd:
                 one.close()
         rig.wait(rig.submit("true"), "done")
+
+
+def idle_connections_of_no_shim_take_no_descriptors():
+    with Rig() as rig:
+        rig.start()
+        crowd = []
+        try:
+            for _ in range(5000):
+                one = socket.socket(socket.AF_UNIX)
+                one.setblocking(False)
+                until("there is room in the queue",
+                      lambda: one.connect_ex(str(rig.state / "shim.sock")) == 0)
+                crowd.append(one)
+            assert rig.get("/v1/status", timeout=5)["pid"] == rig.process.pid
+            rig.wait(rig.submit("true"), "done")
+            until("most were closed",
+                  lambda: len(os.listdir(f"/proc/{rig.process.pid}/fd")) < 400)
+        finally:
+            for one in crowd:
+                one.close()
+
+
+def requests_that_wait_are_bounded_and_the_next_hears_503():
+    with Rig() as rig:
+        rig.start()
+        job = rig.submit("await go")
+        rig.wait(job, "running")
+        ask = f"GET /v1/jobs/{job}/wait?timeout_s=60 HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+        crowd = []
+        try:
+            for _ in range(1024):
+                one = socket.socket(socket.AF_UNIX)
+                one.settimeout(PATIENCE)
+                one.connect(rig.socket)
+                one.sendall(ask)
+                crowd.append(one)
+
+            def answer():
+                try:
+                    return rig.ask("GET", "/v1/status")
+                except Gone:  # the refusal came before the question
+                    return None
+
+            refused = until("the next is refused", lambda: (a := answer()) and a.status == 503 and a)
+            assert refused.json["code"] == "again" and refused.headers["Retry-After"], refused
+            rig.touch("go")
+            for one in crowd:
+                assert one.recv(12) == b"HTTP/1.1 200"
+        finally:
+            for one in crowd:
+                one.close()
+        rig.wait(job, "done")
 
 
 def garbage_is_answered_with_400_or_cut_off():
@@ -341,6 +397,8 @@ run([bad_bodies_are_refused_by_field_and_create_nothing,
      explain_tells_of_a_job_that_is_paused_or_has_ended,
      slow_client_is_cut_off_and_disturbs_nobody,
      two_thousand_idle_connections_do_not_shut_others_out,
+     idle_connections_of_no_shim_take_no_descriptors,
+     requests_that_wait_are_bounded_and_the_next_hears_503,
      garbage_is_answered_with_400_or_cut_off,
      socket_is_for_its_user_alone,
      another_user_is_denied,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """trouble_test.py - the disk is full, or cannot be written; the daemon says so and goes on."""
 
+import concurrent.futures
 import os
 import resource
 import shutil
@@ -10,7 +11,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from rig import PATIENCE, TRAINER, Rig, run, until
+from rig import BUILD, PATIENCE, TRAINER, Rig, run, until
 
 
 def mount(path, size):
@@ -148,6 +149,56 @@ def job_that_ends_while_nothing_can_be_written_is_done_once():
         rig.check_books()
 
 
+def slow_disk(rig):
+    return {"LD_PRELOAD": str(BUILD / "test/daemon/slow_sync.so"),
+            "ELASTANE_TEST_SLOW": str(rig.top / "slow"),
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+
+def commit_that_does_not_come_back_delays_no_answer_for_long():
+    """What waits for it is told so, the rest is answered at once."""
+    with Rig() as rig:
+        rig.start(env=slow_disk(rig))
+        ending, living = rig.loop("ending"), rig.submit("await later", "living")
+        rig.wait(ending, "running")
+        rig.wait(living, "running")
+        rig.wait_line("log", "size 1")
+        rig.touch("slow.fdatasync")
+        rig.touch("go")
+        rig.wait_line("log", "end")
+        until("it has left the core", lambda: ending not in [j["id"] for j in rig.jobs("")])
+        paths = [f"/v1/jobs/{ending}", "/v1/jobs?all=1", f"/v1/jobs/{ending}/wait",
+                 f"/v1/jobs/{ending}/logs", f"/v1/jobs/{ending}/explain"]
+        with concurrent.futures.ThreadPoolExecutor(len(paths)) as pool:
+            answers = [pool.submit(rig.ask, "GET", path, timeout=20) for path in paths]
+            assert rig.get("/v1/status", timeout=4)["is_blocked"] is False
+            assert rig.get(f"/v1/jobs/{living}", timeout=4)["state"] == "running"
+        for path, future in zip(paths, answers):
+            answer = future.result()
+            assert answer.status == 503 and answer.json["code"] == "again", (path, answer)
+            assert "slow" in answer.json["detail"], (path, answer)
+        (rig.top / "slow.fdatasync").unlink()
+        rig.wait(ending, "done")
+        rig.touch("later")
+        rig.wait(living, "done")
+        rig.check_books()
+
+
+def loop_of_the_daemon_waits_for_no_disk():
+    """Jobs start, end and are cancelled without an fsync in the thread that answers."""
+    with Rig() as rig:
+        rig.start(env=slow_disk(rig))
+        rig.touch("slow.fsync")
+        rig.wait(rig.submit("true"), "done")
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        rig.act(job, "cancel")
+        rig.wait(job, "cancelled")
+        assert rig.get("/v1/status", timeout=4)["is_blocked"] is False
+        (rig.top / "slow.fsync").unlink()
+        rig.check_books()
+
+
 def stop_does_not_wait_for_a_disk_that_cannot_be_written():
     with Rig() as rig:
         rig.start()
@@ -196,7 +247,7 @@ def page_that_is_cut_short_harms_the_one_who_did_it_alone():
                              f"await go; {cut}; wait $trainer",
                              "trainer", level="elastic", batch_min=16, batch_max=16,
                              batch_base=16, gpu_batch=16,
-                             samples_total=1000000)
+                             samples_total=1000000, env={"ASAN_OPTIONS": "handle_sigbus=0"})
         until("it trains", lambda: rig.job(trainer)["samples_done"] > 0)
         rig.touch("go")
         seen = rig.wait(trainer, "failed")
@@ -210,6 +261,8 @@ run([full_disk_refuses_submits_and_jobs_go_on,
      state_directory_that_is_moved_away_refuses_submits_until_it_is_back,
      state_directory_that_is_removed_refuses_submits_and_jobs_go_on,
      job_that_ends_while_nothing_can_be_written_is_done_once,
+     commit_that_does_not_come_back_delays_no_answer_for_long,
+     loop_of_the_daemon_waits_for_no_disk,
      stop_does_not_wait_for_a_disk_that_cannot_be_written,
      frozen_shim_is_waited_for,
      page_that_is_cut_short_harms_the_one_who_did_it_alone])

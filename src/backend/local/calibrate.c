@@ -22,7 +22,8 @@
 #define PYTHON "/usr/bin/python3"
 
 static const char *const script_places[] = {
-    "../../../python/elastane/calibrate.py",              /* BUILD/src/prog */
+    "../../../python/elastane/calibrate.py",              /* build/src/prog */
+    "../../../../python/elastane/calibrate.py",           /* build/NAME/src/prog */
     "../lib/python3/dist-packages/elastane/calibrate.py", /* PREFIX/bin, PREFIX/sbin */
 };
 

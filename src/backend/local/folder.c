@@ -8,8 +8,11 @@
  * instant, to look or to write an end; a shim that begins in that instant says
  * "already-running", leaves, and is started again by the next look. What the job has made
  * unreadable counts as if its shim had left nothing: nobody waits for a file to heal.
- * Files become valid by rename. An order is written before the folder becomes the user's,
- * so nobody else can have chosen it. */
+ * Files become valid by rename, and nothing is synced: that may take as long as the disk
+ * is busy, and this is the thread that answers everybody. What a crash of the machine
+ * takes is written again, for the journal knows what was ordered; a shim syncs its order
+ * before it says that it has started. An order is written before the folder becomes the
+ * user's, so nobody else can have chosen it. */
 #include "backend/local/folder.h"
 
 #include <dirent.h>
@@ -113,13 +116,11 @@ static int write_file(int dir_fd, const char *name, const struct buf *text,
                 0600);
     if (fd < 0)
         return fail(err, "make", temporary);
-    if (write_all(fd, text->text, text->len) < 0 || fsync(fd) < 0)
+    if (write_all(fd, text->text, text->len) < 0)
         rc = fail(err, "write", name);
     if (close(fd) < 0 && rc == 0)
         rc = fail(err, "write", name);
     if (rc == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
-        rc = fail(err, "write", name);
-    if (rc == 0 && fsync(dir_fd) < 0)
         rc = fail(err, "write", name);
     if (rc < 0)
         (void)unlinkat(dir_fd, temporary, 0);
@@ -206,8 +207,6 @@ static int make_incarnation(int job_fd, const struct order *order, struct err *e
     rc = write_order(fd, order, err);
     if (rc == 0)
         rc = give_away(fd, order, name, err);
-    if (rc == 0 && fsync(job_fd) < 0)
-        rc = fail(err, "write", name);
     (void)close(fd);
     return rc;
 }
@@ -229,8 +228,6 @@ int folder_make(int jobs_fd, const struct order *order, struct err *err)
         rc = make_checkpoints(job_fd, order, err);
     if (rc == 0)
         rc = make_incarnation(job_fd, order, err);
-    if (rc == 0 && fsync(jobs_fd) < 0)
-        rc = fail(err, "write", name);
     (void)close(job_fd);
     return rc;
 }

@@ -3,8 +3,9 @@
  *
  * A link that is closed while one of its messages is being handled must outlive the
  * handler: it is marked, taken out of the list, and freed when the bytes at hand are done
- * with (is_busy). Links that never say HELLO are bounded in number, not in time: their
- * peers are processes of users whom the socket's mode lets in. */
+ * with (is_busy). A shim says HELLO at once. Of links that have not said it only the
+ * youngest SHIMS_SILENT_MAX are kept, so that those who never will do not use up the
+ * descriptors that clients and shims need. */
 #include "backend/local/shims.h"
 
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 #include "base/mem.h"
 
 #define SHIMS_LINKS_MAX  32768
+#define SHIMS_SILENT_MAX 256          /* without HELLO */
 #define SHIMS_REST_US    USEC_PER_SEC /* without accepting, when descriptors are spent */
 #define SHIMS_ACCEPT_MAX 64           /* of one round */
 
@@ -39,8 +41,9 @@ struct shims {
     int fd;
     struct loop_watch *watch;
     struct loop_timer *rest;
-    struct shims_link *first;
+    struct shims_link *first; /* the youngest */
     size_t n;
+    size_t n_silent;
 };
 
 static void unlink_link(struct shims_link *link)
@@ -54,6 +57,7 @@ static void unlink_link(struct shims_link *link)
     if (link->next)
         link->next->prev = link->prev;
     shims->n--;
+    shims->n_silent -= !link->has_said_hello;
 }
 
 void shims_close(struct shims_link *link)
@@ -84,6 +88,7 @@ static void take_message(struct shims_link *link, struct shim_msg *msg)
 
     if (!link->has_said_hello && msg->kind == SHIM_HELLO) {
         link->has_said_hello = true;
+        shims->n_silent--;
         link->job = msg->job;
         link->incarnation = msg->incarnation;
         shims->ops->message(shims->arg, link, msg);
@@ -142,9 +147,23 @@ static void on_closed(void *arg)
 
 static const struct loop_stream_ops stream_ops = {on_bytes, on_closed};
 
+static void close_oldest_silent(struct shims *shims)
+{
+    struct shims_link *oldest = NULL;
+
+    for (struct shims_link *link = shims->first; link; link = link->next)
+        if (!link->has_said_hello)
+            oldest = link;
+    if (oldest)
+        shims_close(oldest);
+}
+
 static void add_link(struct shims *shims, int fd)
 {
     struct shims_link *link = mem_new(1, sizeof(*link));
+
+    if (shims->n_silent >= SHIMS_SILENT_MAX)
+        close_oldest_silent(shims);
 
     if (!link || shims->n >= SHIMS_LINKS_MAX || socket_peer(fd, &link->peer) < 0) {
         (void)close(fd);
@@ -162,6 +181,7 @@ static void add_link(struct shims *shims, int fd)
         link->next->prev = link;
     shims->first = link;
     shims->n++;
+    shims->n_silent++;
 }
 
 static void on_listener(void *arg)
