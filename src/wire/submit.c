@@ -72,6 +72,7 @@ void submit_release(struct submit *submit)
 {
     job_spec_release(&submit->spec);
     launch_release(&submit->launch);
+    mem_free(submit->exported);
     submit_init(submit);
 }
 
