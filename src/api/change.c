@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/jobs.h"
+#include "backend/local/vault.h"
 #include "base/mem.h"
 #include "core/policy/policy.h"
 #include "wire/answer.h"
@@ -58,14 +59,55 @@ static void set_owner(struct job_spec *spec, const struct socket_peer *peer)
     spec->gid = can_become ? peer->gid : getegid();
 }
 
+/* Puts the values of the environment apart; the spec's launch text has their names. */
+static int part_environment(struct request *r, struct submit *submit, struct err *err)
+{
+    struct vault *vault = local_vault(r->api->local);
+    struct buf values;
+    struct buf text;
+    int rc;
+
+    if (submit->launch.n_env == 0)
+        return 0;
+    buf_init(&values, SUBMIT_BODY_MAX);
+    buf_init(&text, LAUNCH_MAX_BYTES);
+    rc = launch_put_env(&submit->launch, &values);
+    if (rc == 0)
+        rc = vault_put(vault, &values, r->vault_key, err);
+    if (rc == 0)
+        rc = launch_part_env(&submit->launch, r->vault_key);
+    if (rc == 0)
+        rc = launch_encode(&submit->launch, &text, err);
+    if (rc == 0) {
+        mem_free(submit->spec.launch);
+        submit->spec.launch = buf_take(&text);
+        rc = submit->spec.launch ? 0 : E_NOMEM;
+    }
+    buf_release(&values);
+    buf_release(&text);
+    if (rc == E_NOMEM)
+        (void)err_set(err, rc, "out of memory");
+    return rc;
+}
+
+static void forget_environment(struct request *r)
+{
+    if (r->vault_key[0])
+        vault_drop_key(local_vault(r->api->local), r->vault_key);
+    r->vault_key[0] = '\0';
+}
+
 static void on_submitted(void *arg, int rc, const struct err *err, uint32_t job)
 {
     struct request *r = arg;
 
     if (rc < 0) {
+        forget_environment(r);
         request_fail(r, err);
         return;
     }
+    if (r->vault_key[0])
+        vault_settle(local_vault(r->api->local), r->vault_key, job);
     r->match.job = job;
     answer_with_warnings(r, 201);
 }
@@ -86,11 +128,21 @@ void handle_submit(struct request *r)
         request_fail(r, &err);
         return;
     }
+    rc = part_environment(r, submit, &err);
+    if (rc < 0) {
+        forget_environment(r);
+        submit_release(submit);
+        mem_free(submit);
+        request_fail(r, &err);
+        return;
+    }
     set_owner(&submit->spec, &r->peer);
     event.spec = &submit->spec;
     event.model = submit->has_model ? &submit->model : NULL;
     r->warnings = warnings_for(core_config(engine_core(r->api->engine)), &submit->spec);
     request_post(r, &event, on_submitted);
+    if (request_is_answered(r))
+        forget_environment(r); /* it was not even queued */
     submit_release(submit);
     mem_free(submit);
 }

@@ -22,6 +22,7 @@
 #include "api/route.h"
 #include "base/buf.h"
 #include "loop/socket.h"
+#include "wire/launch.h"
 
 struct request;
 struct tail;
@@ -53,7 +54,8 @@ struct request {
     bool is_orphan;          /* the connection is gone, and the engine still owes */
     int64_t seq;             /* of the journal, that must be durable first; 0: none */
 
-    char *warnings; /* of a submit or update */
+    char *warnings;                 /* of a submit or update */
+    char vault_key[LAUNCH_KEY + 1]; /* of a submit's environment; "": none */
 };
 
 struct api {

@@ -68,9 +68,12 @@ static void print_asked(const struct reply_job *job)
         line("weight", format_factor(factor, job->weight_ppm));
     line("family", job->family);
     line("device-type", job->device_type);
+    if (strcmp(job->launch, "rank") != 0)
+        line("launch", job->launch);
     exact("command", job->command);
     exact("cwd", job->cwd);
     exact("output", job->log_dir);
+    line("env", job->env ? job->env : "");
 }
 
 /* "4 gpus, batch 256: 1 pass of at most 64 samples on each"; without a batch only gpus.

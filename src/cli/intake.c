@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* intake.c - see intake.h.
  *
- * A job gets a short list of variables from the environment of whoever submits it, and
- * what `env` adds. Not all of it: an environment holds secrets, and a job's is kept in
- * the daemon's journal. */
+ * A job gets a short list of variables from the environment of whoever submits it, or
+ * what `export` names, and what `env` adds. Not all of it: an environment holds secrets
+ * that a job has no need of. */
 #include "cli/intake.h"
 
 #include <errno.h>
@@ -226,25 +226,58 @@ static const char *from_environment(const char *name)
     return getenv(name);
 }
 
-static int fill_environment(struct launch_request *launch, struct err *err)
+static bool is_named(const struct launch_request *launch, const char *name, size_t n)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(inherited); i++) {
-        bool is_named = false;
-        int rc;
+    for (size_t i = 0; i < launch->n_env; i++)
+        if (strncmp(launch->env[i], name, n) == 0 &&
+            (launch->env[i][n] == '=' || !launch->env[i][n]))
+            return true;
+    return false;
+}
 
-        for (size_t j = 0; j < launch->n_env; j++) {
-            size_t n = strlen(inherited[i]);
+/* The short list, as far as it is set here. */
+static int inherit(struct launch_request *launch, struct err *err)
+{
+    int rc = 0;
 
-            is_named = is_named || (strncmp(launch->env[j], inherited[i], n) == 0 &&
-                                    (launch->env[j][n] == '=' || !launch->env[j][n]));
-        }
-        if (is_named || !getenv(inherited[i]))
-            continue;
-        rc = launch_set_env(launch, inherited[i], err);
-        if (rc < 0)
-            return rc;
+    for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(inherited); i++)
+        if (!is_named(launch, inherited[i], strlen(inherited[i])) && getenv(inherited[i]))
+            rc = launch_set_env(launch, inherited[i], err);
+    return rc;
+}
+
+/* "A,B" of --export: these and no others. */
+static int take_named(struct launch_request *launch, const char *names, struct err *err)
+{
+    char name[256];
+    int rc = 0;
+
+    for (const char *p = names; rc == 0 && *p; p += *p == ',') {
+        size_t n = strcspn(p, ",");
+
+        if (n == 0 || n >= sizeof name)
+            return err_field(err, E_INVALID, "export",
+                             "is '%.60s'; give NONE, or names as in A,B", names);
+        (void)snprintf(name, sizeof name, "%.*s", (int)n, p);
+        if (!is_named(launch, name, n))
+            rc = launch_set_env(launch, name, err);
+        p += n;
     }
-    return launch_resolve_env(launch, from_environment, err);
+    return rc;
+}
+
+static int fill_environment(struct submit *submit, struct err *err)
+{
+    struct launch_request *launch = &submit->launch;
+    int rc = 0;
+
+    if (!submit->exported)
+        rc = inherit(launch, err);
+    else if (strcmp(submit->exported, "NONE") != 0)
+        rc = take_named(launch, submit->exported, err);
+    if (rc == 0 && !is_named(launch, "PATH", 4))
+        rc = launch_set_env(launch, "PATH=/usr/local/bin:/usr/bin:/bin", err);
+    return rc < 0 ? rc : launch_resolve_env(launch, from_environment, err);
 }
 
 static int fill_directories(struct launch_request *launch, struct err *err)
@@ -352,7 +385,7 @@ int intake_finish(struct intake *intake, struct err *err)
     if (rc == 0 && submit->has_model)
         rc = model_check(&submit->model, err);
     if (rc == 0)
-        rc = fill_environment(launch, err);
+        rc = fill_environment(submit, err);
     if (rc == 0)
         rc = fill_directories(launch, err);
     if (rc == 0)

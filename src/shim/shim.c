@@ -154,6 +154,22 @@ static int open_dir(struct shim *s, const char *dir, struct err *err)
     return 0;
 }
 
+/* The environment stands apart from the order, because it holds secrets. */
+static int read_env(struct shim *s, struct err *err)
+{
+    struct buf text;
+    int rc;
+
+    if (!s->order.has_env_file)
+        return 0;
+    buf_init(&text, ORDER_TEXT_MAX);
+    rc = record_read(s->dir_fd, ORDER_ENV, &text, err);
+    if (rc == 0)
+        rc = order_words_decode(&s->order.env, text.text, text.len);
+    buf_release(&text);
+    return rc;
+}
+
 static int write_started(struct shim *s, struct err *err)
 {
     struct order_started started = {
@@ -301,9 +317,13 @@ static int begin(struct shim *s, const char *dir, enum shim_begin *ret_how,
                                     : "its shim died or the machine was restarted");
         return rc;
     }
-    rc = prepare(s, err);
+    rc = read_env(s, err);
+    if (rc == 0)
+        rc = prepare(s, err);
     if (rc == 0)
         rc = write_started(s, err);
+    if (rc == 0)
+        (void)unlinkat(s->dir_fd, ORDER_ENV, 0);
     *ret_how = SHIM_BEGIN_STARTED;
     return rc;
 }

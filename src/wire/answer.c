@@ -4,6 +4,7 @@
 #include "wire/answer.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -17,6 +18,20 @@ static void put_launch(struct jsonout *j, const struct launch_request *launch)
     jsonout_open(j, "argv", '[');
     for (size_t i = 0; i < launch->n_args; i++)
         jsonout_text(j, NULL, launch->argv[i]);
+    jsonout_close(j, ']');
+}
+
+/* Names, never values. */
+static void put_env_names(struct jsonout *j, const struct launch_request *launch)
+{
+    char name[256];
+
+    jsonout_open(j, "env", '[');
+    for (size_t i = 0; i < launch->n_env; i++) {
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(launch->env[i], "="),
+                       launch->env[i]);
+        jsonout_text(j, NULL, name);
+    }
     jsonout_close(j, ']');
 }
 
@@ -100,6 +115,7 @@ static void put_a_to_i(struct jsonout *j, const struct answer_job *a,
     jsonout_text(j, "device_type", spec->device_type);
     jsonout_i64(j, "device_us", device_us(a));
     jsonout_i64(j, "end_us", run->end_us);
+    put_env_names(j, launch);
     jsonout_i64(j, "exit_code", run->exit_code);
     jsonout_text(j, "family", spec->family);
     jsonout_i64(j, "generation", run->plan.size > 0 ? run->plan.generation : 0);

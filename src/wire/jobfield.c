@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/mem.h"
 #include "wire/quantity.h"
 #include "wire/suggest.h"
 
@@ -183,6 +184,20 @@ static int set_env(struct submit *s, const char *text, struct err *err)
     return launch_set_env(&s->launch, text, err);
 }
 
+static int set_export(struct submit *s, const char *text, struct err *err)
+{
+    char *copy;
+
+    if (text[0] == '\0' || strpbrk(text, "= \t\n"))
+        return err_set(err, E_INVALID, "is '%.40s'; give NONE, or names as in A,B", text);
+    copy = mem_text(text);
+    if (!copy)
+        return err_set(err, E_NOMEM, "out of memory");
+    mem_free(s->exported);
+    s->exported = copy;
+    return 0;
+}
+
 /* One text is a line for the shell. */
 static int set_command(struct submit *s, const char *text, struct err *err)
 {
@@ -353,6 +368,9 @@ static const struct job_field fields[JOB_FIELD_MAX] = {
     [JOB_FIELD_ENV] = {"env", 'e', "NAME[=VALUE]",
                        "set a variable, or take it from here; repeat for more",
                        JOB_SHAPE_ENV, true, false, set_env},
+    [JOB_FIELD_EXPORT] = {"export", 0, "NAMES",
+                          "what else to take: NONE, or A,B (default: PATH, HOME, ...)",
+                          WORD, false, false, set_export},
     [JOB_FIELD_OUTPUT] = {"output", 'o', "DIR", "where the ranks' logs go", WORD, false,
                           false, set_output},
     [JOB_FIELD_COMMAND] = {"command", 0, "LINE",

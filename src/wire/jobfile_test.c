@@ -35,6 +35,7 @@ static void jobfile_reads_every_field(void **state)
                                "launch: node\n"
                                "cwd: /tmp\n"
                                "env: {B: two words, A: \"1\"}\n"
+                               "export: PATH,TOKEN\n"
                                "output: /tmp/logs\n"
                                "command: [python3, train.py, --lr, '0.1']\n"
                                "proc: {64: 0.138, 128: 250ms}\n"
@@ -67,6 +68,7 @@ static void jobfile_reads_every_field(void **state)
     assert_int_equal(s.launch.form, LAUNCH_NODE);
     assert_string_equal(s.launch.cwd, "/tmp");
     assert_string_equal(s.launch.log_dir, "/tmp/logs");
+    assert_string_equal(s.exported, "PATH,TOKEN");
     assert_int_equal(s.launch.n_env, 2);
     assert_string_equal(s.launch.env[0], "A=1");
     assert_string_equal(s.launch.env[1], "B=two words");

@@ -43,6 +43,7 @@ void launch_release(struct launch_request *launch)
     free_texts(launch->env, launch->n_env);
     mem_free(launch->cwd);
     mem_free(launch->log_dir);
+    mem_free(launch->vault);
     launch_init(launch);
 }
 
@@ -175,6 +176,26 @@ int launch_resolve_env(struct launch_request *launch,
     return 0;
 }
 
+int launch_put_env(const struct launch_request *launch, struct buf *out)
+{
+    for (size_t i = 0; i < launch->n_env; i++)
+        buf_add(out, launch->env[i], strlen(launch->env[i]) + 1);
+    return buf_error(out);
+}
+
+int launch_part_env(struct launch_request *launch, const char key[LAUNCH_KEY + 1])
+{
+    char *copy = mem_text(key);
+
+    if (!copy)
+        return E_NOMEM;
+    mem_free(launch->vault);
+    launch->vault = copy;
+    for (size_t i = 0; i < launch->n_env; i++)
+        launch->env[i][strcspn(launch->env[i], "=")] = '\0';
+    return 0;
+}
+
 const char *launch_get_env(const struct launch_request *launch, const char *name)
 {
     bool is_there;
@@ -254,6 +275,26 @@ static json_t *env_to_json(const struct launch_request *launch)
     return object;
 }
 
+static json_t *env_names_to_json(const struct launch_request *launch)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < launch->n_env; i++)
+        if (json_array_append_new(array, json_string(launch->env[i])) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static bool put_env(json_t *object, const struct launch_request *launch)
+{
+    if (!launch->vault)
+        return put(object, "env", env_to_json(launch));
+    return put(object, "env_names", env_names_to_json(launch)) &&
+           put(object, "vault", json_string(launch->vault));
+}
+
 int launch_encode(const struct launch_request *launch, struct buf *out, struct err *err)
 {
     json_t *object = json_object();
@@ -266,7 +307,7 @@ int launch_encode(const struct launch_request *launch, struct buf *out, struct e
         rc = err_field(err, E_INVALID, "command", "or its directory is not UTF-8 text");
         goto out;
     }
-    if (!put(object, "env", env_to_json(launch))) {
+    if (!put_env(object, launch)) {
         rc = err_field(err, E_INVALID, "env",
                        "has a variable that is not UTF-8 text, has no value, or has a "
                        "name of more than 1023 bytes");
@@ -345,6 +386,33 @@ static int read_env(struct jsonin *in, struct launch_request *launch)
     return 0;
 }
 
+static int read_vault(struct jsonin *in, struct launch_request *launch)
+{
+    const char *key = NULL;
+    json_t *names = jsonin_array(in, "env_names", LAUNCH_ENV_MAX);
+    json_t *item;
+    size_t i;
+
+    if (!jsonin_text(in, "vault", &key))
+        return in->rc;
+    if (strlen(key) != LAUNCH_KEY || strspn(key, "0123456789abcdef") != LAUNCH_KEY)
+        return jsonin_fail(in, E_INVALID, "vault", "is no key");
+    json_array_foreach(names, i, item)
+    {
+        const char *name = json_string_value(item);
+        int rc;
+
+        if (!name || strchr(name, '='))
+            return jsonin_fail(in, E_INVALID, "env_names",
+                               "has an entry that is no name");
+        rc = launch_set_env(launch, name, in->err);
+        if (rc < 0)
+            return in->rc = rc;
+    }
+    launch->vault = mem_text(key);
+    return launch->vault ? 0 : (in->rc = E_NOMEM);
+}
+
 static int read_path(struct jsonin *in, const char *name, char **path)
 {
     const char *text = NULL;
@@ -376,6 +444,7 @@ int launch_decode(const char *text, size_t len, struct launch_request *ret,
     jsonin_begin(&in, value, "", err);
     (void)read_args(&in, &launch);
     (void)read_env(&in, &launch);
+    (void)read_vault(&in, &launch);
     (void)read_path(&in, "cwd", &launch.cwd);
     (void)read_path(&in, "log_dir", &launch.log_dir);
     if (jsonin_enum(&in, "form", form_name, LAUNCH_FORM_MAX, &form))

@@ -81,6 +81,7 @@ static const struct column order_columns[] = {
     NUMBER(COLUMN_U32, order, "gid", gid, 0, UINT32_MAX),
     NUMBER(COLUMN_I32, order, "global_batch", plan.global_batch, 0, BATCH_MAX),
     NUMBER(COLUMN_I64, order, "grace_us", grace_us, 0, INT64_MAX / 4),
+    NUMBER(COLUMN_I32, order, "has_env_file", has_env_file, 0, 1),
     NUMBER(COLUMN_I64, order, "hang_us", hang_us, 0, INT64_MAX / 4),
     NUMBER(COLUMN_U32, order, "incarnation", incarnation, 0, UINT32_MAX),
     NUMBER(COLUMN_U32, order, "job", job, 0, UINT32_MAX),
@@ -231,6 +232,28 @@ static void object_finish(json_t *object, int rc, struct buf *out)
     json_decref(object);
 }
 
+void order_words_encode(const struct order_words *words, struct buf *out)
+{
+    for (size_t i = 0; i < words->n; i++)
+        buf_add(out, words->words[i], strlen(words->words[i]) + 1);
+}
+
+int order_words_decode(struct order_words *words, const char *text, size_t len)
+{
+    int rc = 0;
+
+    while (rc == 0 && len > 0) {
+        size_t n = strnlen(text, len);
+
+        if (n == len)
+            return E_INVALID;
+        rc = order_words_add(words, text);
+        text += n + 1;
+        len -= n + 1;
+    }
+    return rc;
+}
+
 void order_encode(const struct order *order, struct buf *out)
 {
     json_t *object = json_object();
@@ -238,7 +261,7 @@ void order_encode(const struct order *order, struct buf *out)
 
     if (rc == 0)
         rc = words_to_json(object, "argv", &order->argv);
-    if (rc == 0)
+    if (rc == 0 && !order->has_env_file)
         rc = words_to_json(object, "env", &order->env);
     if (rc == 0)
         rc = ranks_to_json(object, order);

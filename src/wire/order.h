@@ -21,6 +21,7 @@
 #define ORDER_FILE      "order.json"
 #define ORDER_STARTED   "started.json"
 #define ORDER_EXIT      "exit.json"
+#define ORDER_ENV       "env"
 #define ORDER_LOCK      "lock"
 #define ORDER_CHANNEL   "channel"
 #define ORDER_PAGE      "page"
@@ -82,6 +83,7 @@ struct order {
     int32_t node_rank;       /* of this node among them */
     struct order_words argv;
     struct order_words env; /* NAME=VALUE; the contract's names override */
+    int32_t has_env_file;   /* env stands in ORDER_ENV, which the shim removes; 0 or 1 */
     char *cwd;              /* owned */
     char *log_dir;          /* owned; NULL: the incarnation's directory */
     char *checkpoint_dir;   /* owned; NULL: none */
@@ -92,6 +94,13 @@ void order_init(struct order *order);
 void order_release(struct order *order);
 /* Appends a copy. E_NOMEM or E_LIMIT. */
 int order_words_add(struct order_words *words, const char *word) ATTR_MUST_USE;
+
+/* The text of ORDER_ENV: each word with its '\0'. */
+void order_words_encode(const struct order_words *words, struct buf *out);
+/* Appends what such a text holds. E_INVALID: the last word has no end. E_NOMEM, E_LIMIT.
+ */
+int order_words_decode(struct order_words *words, const char *text,
+                       size_t len) ATTR_MUST_USE;
 
 /* Errors stick in the buf; make it with ORDER_TEXT_MAX. */
 void order_encode(const struct order *order, struct buf *out);

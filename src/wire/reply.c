@@ -38,6 +38,7 @@ static const struct slot job_slots[] = {
     {TEXT(reply_job, goal)},
     {TEXT(reply_job, cause)},
     {TEXT(reply_job, accumulate)},
+    {TEXT(reply_job, launch)},
     {TEXT(reply_job, lr_rule)},
     {TEXT(reply_job, model_source)},
     {BOOL(reply_job, is_unconfirmed)},
@@ -312,7 +313,10 @@ static int fill_job(struct reply_job *job, json_t *object, struct err *err)
     rc = rc < 0 ? rc : settle(&b, job->nodes, sizeof job->nodes);
     words_for_people(json_object_get(object, "argv"), &b);
     job->command = buf_take(&b);
-    if (!job->command)
+    buf_init(&b, REPLY_MAX);
+    words_for_people(json_object_get(object, "env"), &b);
+    job->env = buf_take(&b);
+    if (!job->command || !job->env)
         rc = E_NOMEM;
     if (rc < 0)
         return err_set(err, rc, "out of memory");
@@ -572,6 +576,7 @@ void reply_job_release(struct reply_job *job)
 {
     mem_free(job->history);
     mem_free(job->command);
+    mem_free(job->env);
     *job = (struct reply_job){0};
 }
 

@@ -57,6 +57,8 @@ struct reply_job {
     char nodes[REPLY_LINE_MAX]; /* "n1:2 n2:1" */
     char cwd[REPLY_LINE_MAX];
     char log_dir[REPLY_LINE_MAX];
+    char launch[REPLY_WORD_MAX];
+    char *env;                  /* names of its variables; owned; may be NULL */
     char *command;              /* argv, for a shell to take; whole; owned; may be NULL */
     struct reply_move *history; /* owned */
     size_t n_history;

@@ -72,6 +72,7 @@ void submit_release(struct submit *submit)
 {
     job_spec_release(&submit->spec);
     launch_release(&submit->launch);
+    mem_free(submit->exported);
     submit_init(submit);
 }
 
@@ -318,6 +319,8 @@ static int decode_launch(struct jsonin *outer, struct submit *submit)
         return outer->rc = err_set(outer->err, E_NOMEM, "out of memory");
     rc = launch_decode(text, strlen(text), &submit->launch, &why);
     free(text);
+    if (rc == 0 && submit->launch.vault) /* keys are ours to give */
+        rc = err_field(&why, E_INVALID, "vault", "is not a known field");
     if (rc < 0) {
         char field[ERR_FIELD_MAX];
 

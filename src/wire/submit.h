@@ -28,6 +28,7 @@ struct submit {
     bool has_model;
     struct perf_model model;
     struct launch_request launch;
+    char *exported; /* what --export says; owned; NULL: nothing */
     uint32_t given; /* BIT(JOB_FIELD_*) of what was said; see jobfield.h */
 };
 

@@ -161,23 +161,40 @@ static int give_away(int fd, const struct order *order, const char *name, struct
     return 0;
 }
 
+/* A file for the job's user. */
+static int write_theirs(int dir_fd, const struct order *order, const char *name,
+                        const struct buf *text, struct err *err)
+{
+    int rc = write_file(dir_fd, name, text, err);
+    int fd;
+
+    if (rc < 0)
+        return rc;
+    fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return fail(err, "open", name);
+    rc = give_away(fd, order, name, err);
+    (void)close(fd);
+    return rc;
+}
+
+/* The environment first: an order is carried out by whoever finds it. */
 static int write_order(int dir_fd, const struct order *order, struct err *err)
 {
     struct buf text;
-    int rc;
-    int fd;
+    int rc = 0;
 
     buf_init(&text, ORDER_TEXT_MAX);
-    order_encode(order, &text);
-    rc = write_file(dir_fd, ORDER_FILE, &text, err);
+    if (order->has_env_file) {
+        order_words_encode(&order->env, &text);
+        rc = write_theirs(dir_fd, order, ORDER_ENV, &text, err);
+        buf_clear(&text);
+    }
+    if (rc == 0) {
+        order_encode(order, &text);
+        rc = write_theirs(dir_fd, order, ORDER_FILE, &text, err);
+    }
     buf_release(&text);
-    if (rc < 0)
-        return rc;
-    fd = openat(dir_fd, ORDER_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return fail(err, "open", ORDER_FILE);
-    rc = give_away(fd, order, ORDER_FILE, err);
-    (void)close(fd);
     return rc;
 }
 

@@ -338,6 +338,7 @@ static void forget(void *ctx, uint32_t job)
     struct local *l = ctx;
 
     posts_remove(&l->posts, job);
+    vault_drop(&l->vault, job);
     set_patrol(l);
 }
 
@@ -355,6 +356,7 @@ void local_attach(struct local *l, struct engine *engine)
 void local_begin(struct local *l)
 {
     l->has_begun = true;
+    vault_sweep(&l->vault, engine_core(l->engine));
     for (size_t i = 0; i < l->posts.n; i++)
         if (l->posts.items[i]->state == POST_UNSEEN)
             local_look(l->posts.items[i]);
@@ -421,6 +423,7 @@ int local_new(const struct local_options *o, struct local **ret, struct err *err
     *l = (struct local){.loop = o->loop,
                         .clock = o->clock,
                         .jobs_fd = -1,
+                        .vault.dir_fd = -1,
                         .kick = o->kick,
                         .log = o->log,
                         .arg = o->arg};
@@ -433,8 +436,11 @@ int local_new(const struct local_options *o, struct local **ret, struct err *err
     if (!l->shim || !l->ordering.state_dir || !l->ordering.node || !l->patrol ||
         (o->pace && !l->ordering.pace))
         rc = err_set(err, E_NOMEM, "out of memory");
+    l->ordering.vault = &l->vault;
     if (rc == 0)
         rc = folder_open_jobs(o->state_dir, &l->jobs_fd, err);
+    if (rc == 0)
+        rc = vault_open(&l->vault, o->state_dir, err);
     if (rc == 0)
         rc = open_shims(l, err);
     if (rc == 0 && calibrate_init(&l->calibrate, l->loop, l->clock, l->ordering.state_dir,
@@ -463,12 +469,18 @@ void local_free(struct local *l)
     loop_timer_free(l->patrol);
     if (l->jobs_fd >= 0)
         (void)close(l->jobs_fd);
+    vault_close(&l->vault);
     mem_free(l->shim);
     free_text(l->ordering.state_dir);
     free_text(l->ordering.node);
     free_text(l->ordering.pace);
     free_text(l->ordering.daemon_socket);
     mem_free(l);
+}
+
+struct vault *local_vault(struct local *l)
+{
+    return &l->vault;
 }
 
 struct calibrate *local_calibrate(struct local *l)

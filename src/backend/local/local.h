@@ -24,6 +24,7 @@
 
 struct local;
 struct calibrate;
+struct vault;
 
 struct local_options {
     struct loop *loop;
@@ -67,6 +68,9 @@ struct local_live {
 /* What an all-reduce costs on this machine; its table completes the models of jobs. Lent.
  */
 struct calibrate *local_calibrate(struct local *local);
+
+/* Where a submit puts the values of its environment. Lent. */
+struct vault *local_vault(struct local *local);
 
 /* Whether a shim of the job's newest incarnation is connected. */
 bool local_get_live(const struct local *local, uint32_t job, struct local_live *ret);

@@ -12,6 +12,7 @@
 #include "backend/local/ordering.h"
 #include "backend/local/posts.h"
 #include "backend/local/shims.h"
+#include "backend/local/vault.h"
 #include "core/perf/learn.h"
 
 struct local {
@@ -23,6 +24,7 @@ struct local {
     struct loop_timer *patrol;
     struct ordering ordering;   /* its texts are owned */
     struct calibrate calibrate; /* of this machine */
+    struct vault vault;
     char *shim;
     int jobs_fd;
     bool has_begun;

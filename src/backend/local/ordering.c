@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/local/vault.h"
 #include "base/mem.h"
 #include "wire/launch.h"
 
@@ -80,11 +81,45 @@ static int copy_words(struct order_words *to, char *const *words, size_t n)
     return rc;
 }
 
+static int put_values(struct order *order, const struct ordering *o, const char *key,
+                      struct err *err)
+{
+    struct buf values;
+    int rc;
+
+    buf_init(&values, ORDER_TEXT_MAX);
+    rc = vault_get(o->vault, order->job, key, &values, err);
+    if (rc == 0)
+        rc = order_words_decode(&order->env, values.text, values.len);
+    buf_release(&values);
+    order->has_env_file = 1;
+    return rc;
+}
+
+static int put_env(struct order *order, const struct ordering *o,
+                   const struct launch_request *launch, struct err *err)
+{
+    char pace[160];
+    int rc = 0;
+
+    if (launch->vault)
+        rc = put_values(order, o, launch->vault, err);
+    else
+        rc = copy_words(&order->env, launch->env, launch->n_env);
+    /* NVML counts by bus, and so must CUDA. */
+    if (rc == 0 && o->devices == ORDER_CUDA)
+        rc = order_words_add(&order->env, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
+    if (rc == 0 && o->pace) {
+        (void)snprintf(pace, sizeof(pace), "ELASTANE_PACE=%s", o->pace);
+        rc = order_words_add(&order->env, pace);
+    }
+    return rc;
+}
+
 static int put_launch(struct order *order, const struct ordering *o,
                       const struct job_spec *spec, struct err *err)
 {
     struct launch_request launch;
-    char pace[160];
     int rc = E_INVALID;
 
     launch_init(&launch);
@@ -94,21 +129,16 @@ static int put_launch(struct order *order, const struct ordering *o,
         return err_set(err, rc, "it has no launch text that can be read");
     rc = copy_words(&order->argv, launch.argv, launch.n_args);
     if (rc == 0)
-        rc = copy_words(&order->env, launch.env, launch.n_env);
-    /* NVML counts by bus, and so must CUDA. */
-    if (rc == 0 && o->devices == ORDER_CUDA)
-        rc = order_words_add(&order->env, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
-    if (rc == 0 && o->pace) {
-        (void)snprintf(pace, sizeof(pace), "ELASTANE_PACE=%s", o->pace);
-        rc = order_words_add(&order->env, pace);
-    }
+        rc = put_env(order, o, &launch, err);
     order->launch = launch.form;
     order->cwd = launch.cwd;
     order->log_dir = launch.log_dir;
     launch.cwd = NULL; /* the order owns them now */
     launch.log_dir = NULL;
     launch_release(&launch);
-    return rc < 0 ? err_set(err, rc, "argv or env: %s", err_name(rc)) : 0;
+    if (rc < 0 && err->code == 0)
+        (void)err_set(err, rc, "argv or env: %s", err_name(rc));
+    return rc;
 }
 
 static int put_paths(struct order *order, const struct ordering *o, struct err *err)

@@ -16,12 +16,14 @@ struct ordering {
     enum order_device devices; /* what its devices are */
     const char *daemon_socket; /* absolute path */
     const char *pace;          /* value of ELASTANE_PACE for the ranks; NULL: none */
+    const struct vault *vault; /* with the values of environments; lent */
 };
 
 /* The learning-rate factor of a batch, 1e-6; PPM without a rule or a base. */
 int64_t ordering_lr_ppm(enum job_lr_rule rule, int32_t batch_base, int32_t batch);
 
-/* Errors: E_INVALID (the launch text is damaged), E_STATE (the job does not hold the
+/* Errors: E_INVALID (the launch text is damaged), E_NOTFOUND or E_IO (the values of its
+ * environment), E_STATE (the job does not hold the
  * devices of its plan here), E_NOMEM. *ret is to be released after success. */
 int ordering_make(const struct ordering *o, const struct core *core,
                   const struct job *job, const struct duty *duty, struct order *ret,

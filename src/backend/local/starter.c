@@ -110,7 +110,7 @@ void starter_start(struct post *post)
     struct err err = {0};
     int rc = ordering_make(&l->ordering, core, job, &post->duty, &order, &err);
 
-    if (rc < 0 && rc != E_NOMEM) {
+    if (rc < 0 && rc != E_NOMEM && rc != E_IO) {
         give_up(post, err.text);
         return;
     }
