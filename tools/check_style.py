@@ -9,6 +9,7 @@
   length      a C file has at most 900 lines
   tests       unit tests (*_test.c) neither sleep nor open sockets
   readme      each directory under src/ that holds C has a README.md
+  conflicts   no marks of a merge that was not finished
   tabs        C, Python and shell are indented with blanks
 
 Prints one line per sin and exits 1 if there was any."""
@@ -75,6 +76,8 @@ def check_text(name, text):
         if match and name != "tools/check_style.py":
             sins.append(f"{name}:{number}: {match[1]} without issue number; "
                         f"write {match[1]}(#12)")
+        if line.startswith(("<<<<<<< ", ">>>>>>> ")):
+            sins.append(f"{name}:{number}: the mark of a conflict")
         if BANNER.match(line):
             sins.append(f"{name}:{number}: a banner; make it two files, or a sentence")
         if line.startswith("\t") or line.lstrip(" ").startswith("\t"):

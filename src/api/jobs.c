@@ -158,13 +158,8 @@ static bool is_failing(struct api *api)
 static void tell_live(struct request *r, const struct job *job)
 {
     struct api *api = r->api;
-<<<<<<< HEAD
-    bool may_come = api_has_undurable(api) && !is_failing(api);
-    struct recount_move last;
-=======
     bool may_come = api_has_undurable(api) && !is_failing(api) && !request_is_late(r);
-    struct job_run last;
->>>>>>> daemon
+    struct recount_move last;
     struct err err = {0};
     struct buf history;
     struct buf text;

@@ -67,6 +67,7 @@ def test_style():
         r"slashes_test\.c:5: a unit test calls socket\(\)",
         r"todo\.c:2: TODO without issue number",
         r"banner\.c:2: a banner",
+        r"conflict\.c:2: the mark of a conflict",
         r"tab\.c:4: a tab",
         r"licence\.c: no SPDX",
         r"tools/tool\.sh: no SPDX",
