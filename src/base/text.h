@@ -17,7 +17,7 @@
 int text_parse_int(const char *text, size_t n, int64_t min, int64_t max, int64_t *ret,
                    struct err *err);
 
-/* Copies text into `to`, which has cap (at least 16) bytes. What does not fit is taken
+/* Copies text into `to`, which has cap (at least 1) bytes. What does not fit is taken
  * out of the middle of the longest word, else out of the middle of the whole, and "..."
  * stands there: so of "cannot open LONG PATH: no space" the cause stays, and where the
  * path begins and ends. No UTF-8 character is cut in two. */

@@ -117,6 +117,7 @@ static void text_that_is_too_long_keeps_its_beginning_and_its_end(void **state)
     check_fit("just what fits!", 16, "just what fits!");
     check_fit("cannot open /a/very/long/path/to/file: denied", 40,
               "cannot open /a/very/.../to/file: denied");
+    check_fit("too little room", 5, "too ");
     check_fit("0123456789abcdefghij", 16, "012345...efghij");
     check_fit("many words that are all short and so on", 16, "many w... so on");
     check_fit("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 16,

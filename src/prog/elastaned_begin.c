@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "backend/local/nvml.h"
+#include "backend/local/vault.h"
 #include "loop/socket.h"
 #include "prog/elastaned.h"
 
@@ -19,6 +20,13 @@ static void on_notify(void *arg) /* the store's thread */
     struct daemon *d = arg;
 
     loop_wake_send(d->wake);
+}
+
+static int before_commit(void *arg, struct err *err) /* the store's thread */
+{
+    struct daemon *d = arg;
+
+    return d->local ? vault_sync(local_vault(d->local), err) : 0;
 }
 
 static int find_devices(struct daemon *d, struct err *err)
@@ -121,7 +129,9 @@ static int open_state(struct daemon *d, struct err *err)
     const struct store_options options = {.dir = d->options.state,
                                           .holder = "elastaned " ELASTANE_VERSION,
                                           .notify = on_notify,
-                                          .notify_arg = d};
+                                          .notify_arg = d,
+                                          .before_commit = before_commit,
+                                          .before_commit_arg = d};
     char path[PATH_MAX];
     int rc = store_open(&options, &d->store, err);
 
@@ -235,9 +245,9 @@ void daemon_release(struct daemon *d)
 
     engine_free(d->engine);
     api_free(d->api);
-    local_free(d->local);
-    if (store_close(d->store, &err) < 0)
+    if (store_close(d->store, &err) < 0) /* its thread may still need the backend */
         say_err(&err);
+    local_free(d->local);
     socket_unlisten(d->options.socket, d->listen_fd);
     loop_timer_free(d->run);
     loop_wake_free(d->wake);

@@ -37,6 +37,10 @@ struct store_options {
      * the store. May be NULL. */
     void (*notify)(void *arg);
     void *notify_arg;
+    /* What must be on the disk before rows that speak of it. Called from the writer
+     * thread before each commit of rows; a failure is one of the commit. May be NULL. */
+    int (*before_commit)(void *arg, struct err *err);
+    void *before_commit_arg;
     int32_t batch_max; /* rows of one commit; 0: STORE_BATCH_MAX */
     const char *vfs;   /* SQLite's name of the file system to use; NULL: the default */
     /* Waits between two tries, from the writer thread, in place of a timed wait; attempt

@@ -55,6 +55,8 @@ struct writer {
     sqlite3_stmt *stmts[SQL_STATEMENT_MAX];
     struct item_list batch;
     struct guard guard;
+    int (*before_commit)(void *arg, struct err *err);
+    void *before_commit_arg;
     struct store_options options;
     /* The caller's own. */
     pthread_t thread;
@@ -115,6 +117,8 @@ static int write_rows(struct writer *w, struct err *err)
 {
     int rc = guard_check(&w->guard, err);
 
+    if (rc == 0 && w->before_commit)
+        rc = w->before_commit(w->before_commit_arg, err);
     if (rc < 0)
         return rc;
     rc = run(w, SQL_BEGIN, "begin", err);
@@ -333,6 +337,8 @@ int writer_new(sqlite3 *db, const struct store_options *options, int64_t last_se
         w->options.batch_max = STORE_BATCH_MAX;
     w->appended_seq = last_seq;
     w->progress.durable_seq = last_seq;
+    w->before_commit = options->before_commit;
+    w->before_commit_arg = options->before_commit_arg;
     rc = guard_init(&w->guard, options->dir, err);
     for (int i = 0; i < SQL_STATEMENT_MAX && rc == 0; i++)
         rc = sql_prepare(db, statements[i], &w->stmts[i], err);

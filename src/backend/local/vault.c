@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 
 #define NAME_BYTES (LAUNCH_KEY + 1)
@@ -27,27 +28,30 @@ static int fail(struct err *err, const char *what)
 int vault_open(struct vault *vault, const char *state_dir, struct err *err)
 {
     int dir_fd = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = 0;
 
-    vault->dir_fd = -1;
+    *vault = (struct vault){.dir_fd = -1};
+    (void)pthread_mutex_init(&vault->lock, NULL);
     if (dir_fd < 0)
         return fail(err, "keep");
     if (mkdirat(dir_fd, "env", 0700) == 0 || errno == EEXIST)
         vault->dir_fd =
             openat(dir_fd, "env", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (vault->dir_fd < 0 || fchmod(vault->dir_fd, 0700) < 0 || fsync(dir_fd) < 0) {
-        (void)fail(err, "keep");
-        (void)close(dir_fd);
-        return err ? err->code : E_IO;
-    }
+    if (vault->dir_fd < 0 || fchmod(vault->dir_fd, 0700) < 0 || fsync(dir_fd) < 0)
+        rc = fail(err, "keep");
     (void)close(dir_fd);
-    return 0;
+    return rc;
 }
 
 void vault_close(struct vault *vault)
 {
+    for (size_t i = 0; i < vault->n_waiting; i++)
+        buf_release(&vault->waiting[i].values);
+    mem_free(vault->waiting);
     if (vault->dir_fd >= 0)
         (void)close(vault->dir_fd);
-    vault->dir_fd = -1;
+    (void)pthread_mutex_destroy(&vault->lock);
+    *vault = (struct vault){.dir_fd = -1};
 }
 
 static int make_key(char ret[LAUNCH_KEY + 1])
@@ -61,39 +65,106 @@ static int make_key(char ret[LAUNCH_KEY + 1])
     return 0;
 }
 
-static int write_values(int fd, const struct buf *values)
+static int wait_for_disk(struct vault *vault, const struct vault_entry *entry)
 {
-    size_t done = 0;
+    void *entries;
+    int rc;
 
-    while (done < values->len) {
-        ssize_t n = write(fd, values->text + done, values->len - done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        done += (size_t)n;
-    }
-    return fsync(fd);
+    (void)pthread_mutex_lock(&vault->lock);
+    entries = vault->waiting;
+    rc = mem_reserve(&entries, &vault->cap_waiting, vault->n_waiting + 1, sizeof(*entry));
+    vault->waiting = entries;
+    if (rc == 0)
+        vault->waiting[vault->n_waiting++] = *entry;
+    vault->writing[0] = '\0';
+    (void)pthread_mutex_unlock(&vault->lock);
+    return rc;
 }
 
-int vault_put(struct vault *vault, const struct buf *values, char ret_key[LAUNCH_KEY + 1],
+int vault_put(struct vault *vault, struct buf *values, char ret_key[LAUNCH_KEY + 1],
               struct err *err)
 {
-    int fd = -1;
-    int rc = make_key(ret_key);
+    struct vault_entry entry = {.values = *values};
+    int rc = make_key(entry.key);
 
-    if (rc == 0)
-        fd =
-            openat(vault->dir_fd, ret_key, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (rc < 0)
+        return fail(err, "name");
+    rc = wait_for_disk(vault, &entry);
+    if (rc < 0)
+        return err_set(err, rc, "out of memory");
+    memcpy(ret_key, entry.key, sizeof(entry.key));
+    buf_init(values, values->max);
+    return 0;
+}
+
+/* The newest of them; false: none is left. */
+static bool take_waiting(struct vault *vault, struct vault_entry *ret)
+{
+    bool has_one;
+
+    (void)pthread_mutex_lock(&vault->lock);
+    has_one = vault->n_waiting > 0;
+    if (has_one) {
+        *ret = vault->waiting[--vault->n_waiting];
+        memcpy(vault->writing, ret->key, sizeof(ret->key));
+        vault->is_dropped = false;
+    }
+    (void)pthread_mutex_unlock(&vault->lock);
+    return has_one;
+}
+
+static int write_entry(struct vault *vault, const struct vault_entry *entry,
+                       struct err *err)
+{
+    const struct buf *values = &entry->values;
+    int fd =
+        openat(vault->dir_fd, entry->key, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    size_t done = 0;
+    int rc = 0;
+
     if (fd < 0)
         return fail(err, "keep");
-    if (write_values(fd, values) < 0 || fsync(vault->dir_fd) < 0) {
-        rc = fail(err, "keep");
-        vault_drop_key(vault, ret_key);
+    while (rc == 0 && done < values->len) {
+        ssize_t n = write(fd, values->text + done, values->len - done);
+
+        if (n < 0 && errno != EINTR)
+            rc = fail(err, "keep");
+        done += n > 0 ? (size_t)n : 0;
     }
+    if (rc == 0 && fdatasync(fd) < 0)
+        rc = fail(err, "keep");
     (void)close(fd);
     return rc;
+}
+
+static void finish_writing(struct vault *vault, const struct vault_entry *entry)
+{
+    (void)pthread_mutex_lock(&vault->lock);
+    if (vault->is_dropped)
+        (void)unlinkat(vault->dir_fd, entry->key, 0);
+    vault->writing[0] = '\0';
+    (void)pthread_mutex_unlock(&vault->lock);
+}
+
+int vault_sync(struct vault *vault, struct err *err)
+{
+    struct vault_entry entry;
+    bool has_any = false;
+
+    while (take_waiting(vault, &entry)) {
+        int rc = write_entry(vault, &entry, err);
+
+        has_any = true;
+        if (rc < 0 && wait_for_disk(vault, &entry) == 0)
+            return rc; /* again, with the next try */
+        finish_writing(vault, &entry);
+        buf_release(&entry.values);
+        if (rc < 0)
+            return rc;
+    }
+    if (has_any && fdatasync(vault->dir_fd) < 0)
+        return fail(err, "keep");
+    return 0;
 }
 
 static void name_of(uint32_t job, char ret[NAME_BYTES])
@@ -147,7 +218,20 @@ void vault_drop(struct vault *vault, uint32_t job)
 
 void vault_drop_key(struct vault *vault, const char *key)
 {
+    size_t kept = 0;
+
+    (void)pthread_mutex_lock(&vault->lock);
+    for (size_t i = 0; i < vault->n_waiting; i++) {
+        if (strcmp(vault->waiting[i].key, key) == 0)
+            buf_release(&vault->waiting[i].values);
+        else
+            vault->waiting[kept++] = vault->waiting[i];
+    }
+    vault->n_waiting = kept;
+    if (strcmp(vault->writing, key) == 0)
+        vault->is_dropped = true;
     (void)unlinkat(vault->dir_fd, key, 0);
+    (void)pthread_mutex_unlock(&vault->lock);
 }
 
 static void settle_live(struct vault *vault, const struct job *job)
