@@ -199,12 +199,25 @@ static void start_next(struct draft *d, struct job_run *run, int32_t next_left)
     }
 }
 
+/* Somebody's signal hit a job that was about to save for a change of size (R02): the
+ * change goes on without it, from the checkpoint before. Not twice without a save in
+ * between, since a save that brings down its process ends the same way. */
+static bool is_stray_signal(struct job_run *run, const struct event *event)
+{
+    if (run->phase != JOB_PHASE_SAVE || event->cause != JOB_CAUSE_KILLED ||
+        run->saves_failed > 0)
+        return false;
+    run->saves_failed = 1;
+    return true;
+}
+
 /* One node of a job that leaves its old size has ended. */
 static void exit_while_leaving(struct draft *d, struct job_run *run,
                                const struct event *event, const struct footing *f,
                                int32_t node)
 {
-    bool is_unasked = run->phase == JOB_PHASE_SAVE && event->cause != JOB_CAUSE_STOPPED;
+    bool is_unasked = run->phase == JOB_PHASE_SAVE &&
+                      event->cause != JOB_CAUSE_STOPPED && !is_stray_signal(run, event);
 
     if (event->cause == JOB_CAUSE_DONE || is_unasked) {
         end_out_of_turn(d, run, event, f, node);

@@ -119,6 +119,30 @@ static void a_crash_while_saving_is_a_crash_and_no_resize(void **state)
     rig_release(&r);
 }
 
+static void r02_a_signal_that_hits_a_job_about_to_save_does_not_fail_it(void **state)
+{
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, pair_spec(JOB_ELASTIC));
+    report(&r, a, EVENT_PERF, "", JOB_CAUSE_NONE, 30);
+    resize(&r, a, pair_spec(JOB_ELASTIC), 1);
+    assert_int_equal(rig_run(&r, a)->phase, JOB_PHASE_SAVE);
+    report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_KILLED, 10);
+    assert_int_equal(rig_run(&r, a)->state, JOB_RESIZING);
+    assert_int_equal(rig_run(&r, a)->phase, JOB_PHASE_START);
+    assert_int_equal(rig_run(&r, a)->next.size, 1);
+    assert_int_equal(rig_run(&r, a)->samples_repeated, 20);
+    rig_start_all(&r);
+    assert_int_equal(rig_run(&r, a)->plan.size, 1);
+    resize(&r, a, pair_spec(JOB_ELASTIC), 2); /* the next save is killed as well */
+    report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_KILLED, 10);
+    assert_null(rig_run(&r, a)); /* it has no retries */
+    rig_release(&r);
+}
+
 static void the_stall_is_the_mean_of_the_newest_and_those_before(void **state)
 {
     struct rig r;
@@ -219,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_save_is_called_off_when_a_device_of_the_next_size_is_lost),
         cmocka_unit_test(an_exit_of_a_lost_node_that_comes_late_changes_nothing),
         cmocka_unit_test(a_crash_while_saving_is_a_crash_and_no_resize),
+        cmocka_unit_test(r02_a_signal_that_hits_a_job_about_to_save_does_not_fail_it),
         cmocka_unit_test(the_stall_is_the_mean_of_the_newest_and_those_before),
         cmocka_unit_test(a_job_that_ends_before_it_could_be_stopped_is_done),
         cmocka_unit_test(r16_the_rest_after_failed_saves_grows_until_one_succeeds),

@@ -311,7 +311,12 @@ static void command_failed(struct shim *s, int32_t index)
     struct who who = who_is(s, index);
     int status = s->commands[index].status;
 
-    if (status > 128)
+    /* A launcher makes a status of its own out of a signal (R02). */
+    if (!is_one_per_rank(s) && status <= 128 && s->phase == SHIM_SAVING)
+        group_fail(s, -1, JOB_CAUSE_KILLED, status,
+                   "the command ended with status %d while its ranks were to save",
+                   status);
+    else if (status > 128)
         group_fail(s, rank_index(s, index), JOB_CAUSE_KILLED, status,
                    "%s was killed by signal %d%s", who.text, status - 128,
                    status - 128 == SIGKILL ? " (out of memory?)" : "");

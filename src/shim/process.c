@@ -26,7 +26,8 @@
 
 #include "base/mem.h"
 
-#define PROCESSES_MAX ((size_t)1 << 20)
+#define KERNEL_EXITING 4 /* PF_EXITING of the kernel, in field 9 */
+#define PROCESSES_MAX  ((size_t)1 << 20)
 
 /* What the child tells before exec succeeds: the pipe closes by itself when it does. */
 struct spawn_failure {
@@ -150,20 +151,34 @@ char process_state(pid_t pid)
     return row_read(pid, &row) ? row.state : '\0';
 }
 
-int64_t process_start_ticks(pid_t pid)
+/* A number of /proc/PID/stat, whose fields proc(5) counts from 1; 0 when it is gone. */
+static int64_t stat_number(pid_t pid, int wanted)
 {
     char line[1024];
     char *at;
 
     if (!read_stat(pid, line, sizeof(line), &at))
         return 0;
-    for (int field = 3; field < 22; field++) {
+    for (int field = 3; field < wanted; field++) {
         at = strchr(at, ' ');
         if (!at)
             return 0;
         at++;
     }
     return strtoll(at, NULL, 10);
+}
+
+int64_t process_start_ticks(pid_t pid)
+{
+    return stat_number(pid, 22);
+}
+
+bool process_is_ending(pid_t pid)
+{
+    char state = process_state(pid);
+
+    return !state || state == 'Z' || state == 'X' ||
+           (stat_number(pid, 9) & KERNEL_EXITING);
 }
 
 static pid_t pid_of_name(const char *name)

@@ -44,6 +44,9 @@ bool process_descends(const struct process_table *table, const struct process_ro
                       pid_t ancestor);
 /* State letter of one process; 0 when it is gone. */
 char process_state(pid_t pid);
+/* Whether it is gone, dead, or in the middle of its exit, when its sockets are closed
+ * already and nobody can wait for it yet. */
+bool process_is_ending(pid_t pid);
 /* Field 22 of /proc/PID/stat: when it started, in ticks since boot; 0 when it is gone. */
 int64_t process_start_ticks(pid_t pid);
 

@@ -17,6 +17,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "shim/process.h"
 #include "shim/state.h"
 
 #define WAIT_US (2 * USEC_PER_SEC) /* between signs of life to waiting ranks */
@@ -456,8 +457,9 @@ void ranks_sweep_closed(struct shim *s)
             continue;
         }
         if (conn->index >= 0) {
-            gone = conn->index;
-            s->ranks[gone].trainer = 0;
+            s->ranks[conn->index].trainer = 0;
+            if (!process_is_ending(conn->pid)) /* else its end will tell why (R02) */
+                gone = conn->index;
         }
         mem_free(conn);
     }

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """stranger_test.py - jobs that were not written for us."""
 
+import os
+import signal
 import sys
 
 sys.dont_write_bytecode = True
-from rig import Rig, run, until
+from rig import TRAINER, Rig, run, until
 
 # Answers a notice like a trainer that saves; says what it finds.
 SAVER = """#!/usr/bin/perl
@@ -86,7 +88,28 @@ def every_start_of_a_job_is_one_run_in_the_tracker():
         assert rig.lines("log")[-1].split()[2:4] == ["mine", "allow"]
 
 
+def r02_signal_from_outside_in_the_middle_of_a_shrink_fails_nothing():
+    with Rig(devices=2) as rig:
+        rig.start()
+        job = rig.submit([TRAINER, "--checkpoints", rig.top / "c", "--samples", 12000, "--save-ms",
+                          1500, "--step-us", 4000], level="elastic", sizes={"min": 2, "max": 2},
+                         batch_min=16, batch_max=16, batch_base=16, gpu_batch=16,
+                         samples_total=12000)
+        until("it trains", lambda: rig.job(job)["samples_done"] > 100)
+        answer = rig.ask("PATCH", f"/v1/jobs/{job}", {"sizes": {"min": 1, "max": 1}})
+        assert answer.status == 200, answer
+        until("a save", lambda: any("saving" in path.read_text() for path in
+                                    rig.state.rglob("rank-0.log")))
+        victim = [pid for pid, words in rig.processes() if b"fake_trainer" in words][-1]
+        os.kill(victim, signal.SIGINT)
+        seen = rig.wait(job, "running", size=1)
+        assert seen["incarnation"] == 2 and seen["retries_left"] == 0, seen
+        seen = rig.wait(job, "done")
+        assert seen["samples_repeated"] > 0, seen  # from the checkpoint before
+
+
 if __name__ == "__main__":
-    run([fixed_batch_stays_over_twenty_forced_resizes,
+    run([r02_signal_from_outside_in_the_middle_of_a_shrink_fails_nothing,
+         fixed_batch_stays_over_twenty_forced_resizes,
          pinned_job_is_left_alone,
          every_start_of_a_job_is_one_run_in_the_tracker])

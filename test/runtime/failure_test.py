@@ -91,7 +91,7 @@ def peers_of_a_rank_that_evaluates_do_not_hang(root):
     assert job.lines("evaluated")
 
 
-def a_frozen_rank_is_seen(root):
+def r01_a_rank_that_vanishes_into_a_stop_is_seen(root):
     daemon = Daemon(root)
     job = begin(root, daemon, "--freeze-at", 5, "--only-rank", 0, size=2)
     end = daemon.wait("exit")
@@ -143,7 +143,7 @@ if __name__ == "__main__":
         a_hang_is_seen_and_named,
         a_long_save_is_no_hang,
         peers_of_a_rank_that_evaluates_do_not_hang,
-        a_frozen_rank_is_seen,
+        r01_a_rank_that_vanishes_into_a_stop_is_seen,
         beats_tell_progress_and_measurements_are_summed_up,
         nonsense_on_the_channel_harms_nobody,
     ]))

@@ -3,11 +3,13 @@
 """A resize by checkpoint and restart: save in two phases, stop or go on, take up again."""
 
 import collections
+import os
 import pathlib
+import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import Daemon, Job, TRAINER, failure, run  # noqa: E402
+from harness import FORM, Daemon, Job, TRAINER, failure, run  # noqa: E402
 
 GRACE = 20_000_000
 
@@ -134,6 +136,29 @@ def r16_a_kill_while_saving_leaves_the_last_good_checkpoint(root):
     second = begin(root, daemon, "--samples", 88, incarnation=2, job=7)
     assert second.wait_line("resume") == "resume 80"
     assert daemon.wait("exit")["cause"] == "done"
+
+
+def r02_one_process_is_told_to_stop_while_all_are_to_save(root):
+    daemon = Daemon(root)
+    job = begin(root, daemon, "--save-ms", 3000, size=2)
+    job.wait_line("step", count=3)
+    daemon.send("save", grace_us=GRACE)
+    job.wait_line("saving")
+    victim = first_process(job)
+    os.kill(victim, signal.SIGTERM if FORM != "rank" else signal.SIGINT)
+    end = daemon.wait("exit")
+    assert end["cause"] == "killed", end  # somebody's signal: the resize goes on without a save
+    assert not job.processes()
+
+
+def first_process(job):
+    """What the shim has started: the launcher, or rank 0."""
+    shim = job.started()["shim_pid"]
+    return min(pid for pid in job.processes() if parent_of(pid) == shim)
+
+
+def parent_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
 def run_through(root, daemon, plans, dataset, total):
@@ -280,6 +305,7 @@ if __name__ == "__main__":
         r16_a_failed_save_calls_the_resize_off_and_the_job_keeps_its_devices,
         r16_a_full_disk_while_saving_leaves_the_last_good_checkpoint,
         r16_a_kill_while_saving_leaves_the_last_good_checkpoint,
+        r02_one_process_is_told_to_stop_while_all_are_to_save,
         r06_each_epoch_consumes_each_sample_once_over_a_shrink_and_a_growth,
         r07_counters_never_move_back_and_never_skip,
         r15_shares_of_a_batch_that_is_not_divisible_sum_to_it,
