@@ -229,6 +229,14 @@ static const struct field comm_point_fields[] = {
 };
 static const struct record_type record_comm_point = {TABLE(comm_point)};
 
+static const struct field step_point_fields[] = {
+    {SCALAR(step_point, accumulation)},
+    {SCALAR(step_point, micro_batch)},
+    {SCALAR(step_point, size)},
+    {SCALAR(step_point, time_ns)},
+};
+static const struct record_type record_step_point = {TABLE(step_point)};
+
 static const struct field perf_model_fields[] = {
     {ARRAY(perf_model, comm, n_comm, &record_comm_point)},
     {SCALAR(perf_model, comm_alpha_ns)},
@@ -242,6 +250,7 @@ static const struct field perf_model_fields[] = {
     {SCALAR(perf_model, n_off)},
     {ARRAY(perf_model, proc, n_proc, &record_proc_point)},
     {ENUM(perf_model, source, model_source), .flags = FIELD_KEEP},
+    {ARRAY(perf_model, steps, n_steps, &record_step_point)},
 };
 const struct record_type record_model = {TABLE(perf_model)};
 
