@@ -4,6 +4,7 @@
  * A live job comes from the core, one that has ended from the disk. Between the step that
  * ends a job and the commit of its row it is in neither; whoever looks for it then waits
  * for that row. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/jobs.h"
@@ -46,6 +47,7 @@ void jobs_put_live(struct api *api, const struct job *job, const char *history,
     if (local_get_live(api->local, job->spec.id, &live)) {
         a.samples_done = live.samples_done;
         a.rate_milli = live.rate_milli;
+        a.note = live.note;
     }
     answer_job(&a, out);
 }
@@ -181,6 +183,7 @@ void handle_explain(struct request *r)
     struct api *api = r->api;
     struct explain *x = mem_new(1, sizeof(*x));
     struct err err = {0};
+    struct local_live live;
     struct buf text;
     int rc = E_NOMEM;
 
@@ -188,6 +191,8 @@ void handle_explain(struct request *r)
         rc = explain_job(engine_core(api->engine), r->match.job, clock_now(api->clock), x,
                          &err);
     if (rc == 0) {
+        if (local_get_live(api->local, r->match.job, &live))
+            (void)snprintf(x->note, sizeof(x->note), "%s", live.note);
         buf_init(&text, ANSWER_MAX);
         answer_explain(x, &text);
         request_json(r, 200, &text);

@@ -71,14 +71,22 @@ static bool take_run(const struct draft *d, const struct event *event,
     return true;
 }
 
-/* What the newest checkpoint holds; less than was counted means work to be repeated. */
-static void set_samples(struct job_run *run, int64_t samples)
+/* What was trained; less than was counted before means work that is repeated. */
+static void count_samples(struct job_run *run, int64_t samples)
 {
     if (samples < 0)
         return;
     if (samples < run->samples_done)
         run->samples_repeated += run->samples_done - samples;
     run->samples_done = samples;
+}
+
+/* What the newest checkpoint holds. */
+static void set_saved(struct job_run *run, int64_t samples)
+{
+    count_samples(run, samples);
+    if (samples >= 0)
+        run->samples_saved = samples;
 }
 
 static bool is_leaving(const struct job_run *run)
@@ -245,7 +253,7 @@ void decide_exit(struct draft *d, const struct event *event)
     f = footing_of(d->core, run.id, (int32_t)node->index);
     if (f.now_here == 0)
         return; /* taken before */
-    set_samples(&run, event->samples);
+    set_saved(&run, event->samples);
     if (run.cause == JOB_CAUSE_NONE || run.cause == JOB_CAUSE_STOPPED) {
         run.cause = event->cause;
         run.exit_code = event->exit_code;
@@ -296,6 +304,7 @@ void decide_saved(struct draft *d, const struct event *event)
         return;
     if (event->samples > run.samples_done)
         run.samples_done = event->samples;
+    run.samples_saved = i64_max(run.samples_saved, event->samples);
     run.saves_failed = 0;
     job_set_phase(&run, JOB_PHASE_EXIT);
     draft_put_run(d, &run);
@@ -331,7 +340,9 @@ void decide_perf(struct draft *d, const struct event *event)
 
     if (!take_run(d, event, &run))
         return;
-    set_samples(&run, event->samples); /* less than before: it began at a checkpoint */
+    count_samples(&run, event->samples); /* less than before: it began at a checkpoint */
+    if (event->samples_total > 0)
+        run.samples_total = event->samples_total;
     if (event->rate_milli > 0)
         run.rate_milli = event->rate_milli;
     draft_put_run(d, &run);

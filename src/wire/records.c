@@ -165,6 +165,8 @@ static const struct field job_run_fields[] = {
     {SCALAR(job_run, retry_us)},
     {SCALAR(job_run, samples_done)},
     {SCALAR(job_run, samples_repeated)},
+    {SCALAR(job_run, samples_saved)},
+    {SCALAR(job_run, samples_total)},
     {SCALAR(job_run, saves_failed)},
     {SCALAR(job_run, since_us)},
     {RECORD_AS("stalls", job_run, stall_us, stalls)},
@@ -288,6 +290,7 @@ static const struct field event_fields[] = {
     {SCALAR(event, samples), .kinds = BIT(EVENT_STARTED) | BIT(EVENT_SAVED) |
                                       BIT(EVENT_EXIT) | BIT(EVENT_PERF) |
                                       BIT(EVENT_ADOPTED)},
+    {SCALAR(event, samples_total), .kinds = BIT(EVENT_PERF)},
     {POINTER(event, spec, spec), .flags = FIELD_NEED,
      .kinds = BIT(EVENT_SUBMIT) | BIT(EVENT_UPDATE)},
     {CHARS(event, text), .kinds = FROM_PEOPLE | BIT(EVENT_SAVE_FAILED) | BIT(EVENT_EXIT)},

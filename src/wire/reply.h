@@ -53,6 +53,7 @@ struct reply_job {
     int64_t batch_min, batch_max, batch_base, gpu_batch;
     int64_t grace_us, time_limit_us, weight_ppm;
     char reason[REPLY_REASON_MAX];
+    char note[REPLY_REASON_MAX];  /* about its reports; "": none */
     char sizes[REPLY_LINE_MAX];   /* as people write them: "1..4" */
     char command[REPLY_LINE_MAX]; /* argv, joined by blanks */
     char nodes[REPLY_LINE_MAX];   /* "n1:2 n2:1" */
