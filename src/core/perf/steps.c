@@ -14,7 +14,8 @@
  *      does not matter, and a smaller size that comes late becomes the anchor.
  *   3. Every measured step comes out of the model as it was measured, with two
  * exceptions: several micro-batches of one size above the anchor have one T_comm, the
- * largest; and a step that is faster than its share of the anchor's costs that share. */
+ * largest; and a step that is faster than passes of as many samples were at the anchor
+ * costs what those did. Where they had more samples there, the curve is lowered. */
 #include "core/perf/steps.h"
 
 #include <string.h>
@@ -32,30 +33,61 @@ bool step_is_sound(const struct learn_observation *seen)
            seen->time_ns <= STEP_MAX_NS;
 }
 
+/* Seconds of the passes of a step, by the curve as it is. */
+static double passes_s(const struct perf_model *model, const struct step_point *p)
+{
+    return (double)p->accumulation * model_t_proc(model, p->micro_batch);
+}
+
+/* A step above the anchor that is faster than its passes are there: with so few samples a
+ * pass is that much faster. Nothing can be said when a pass of as many was measured. */
+static void lower_curve(struct perf_model *model, const struct step_point *p)
+{
+    int32_t i = 0;
+
+    if ((double)p->time_ns / 1e9 >= passes_s(model, p))
+        return;
+    while (i < model->n_proc && model->proc[i].micro_batch < p->micro_batch)
+        i++;
+    if (i < model->n_proc && model->proc[i].micro_batch == p->micro_batch)
+        return;
+    memmove(model->proc + i + 1, model->proc + i,
+            (size_t)(model->n_proc - i) * sizeof *model->proc);
+    model->proc[i] =
+        (struct proc_point){p->micro_batch, i64_max(1, p->time_ns / p->accumulation)};
+    model->n_proc++;
+}
+
+static void put_rest(struct perf_model *model, const struct step_point *p)
+{
+    double rest_ns = (double)p->time_ns - passes_s(model, p) * 1e9;
+    int64_t time_ns = i64_max(0, (int64_t)rest_ns);
+    struct comm_point *last = model->n_comm > 0 ? model->comm + model->n_comm - 1 : NULL;
+
+    if (last && last->size == p->size)
+        last->time_ns = i64_max(last->time_ns, time_ns);
+    else
+        model->comm[model->n_comm++] = (struct comm_point){p->size, time_ns};
+}
+
 static void derive(struct perf_model *model)
 {
     const struct step_point *steps = model->steps;
     int32_t anchor = steps[0].size;
-    int32_t i = 0;
+    int32_t first = 0; /* above the anchor */
 
     model->comm_form = MODEL_COMM_TABLE;
     model->n_proc = model->n_comm = 0;
-    for (; i < model->n_steps && steps[i].size == anchor; i++)
+    for (; first < model->n_steps && steps[first].size == anchor; first++)
         model->proc[model->n_proc++] = (struct proc_point){
-            steps[i].micro_batch, i64_max(1, steps[i].time_ns / steps[i].accumulation)};
+            steps[first].micro_batch,
+            i64_max(1, steps[first].time_ns / steps[first].accumulation)};
+    for (int32_t i = first; i < model->n_steps; i++)
+        lower_curve(model, &steps[i]);
     if (anchor > 1)
         model->comm[model->n_comm++] = (struct comm_point){anchor, 0};
-    for (; i < model->n_steps; i++) {
-        double proc_ns = (double)steps[i].accumulation *
-                         model_t_proc(model, steps[i].micro_batch) * 1e9;
-        int64_t rest_ns = i64_max(0, (int64_t)((double)steps[i].time_ns - proc_ns));
-        struct comm_point *last = model->comm + model->n_comm - 1;
-
-        if (model->n_comm > 0 && last->size == steps[i].size)
-            last->time_ns = i64_max(last->time_ns, rest_ns);
-        else
-            model->comm[model->n_comm++] = (struct comm_point){steps[i].size, rest_ns};
-    }
+    for (int32_t i = first; i < model->n_steps; i++)
+        put_rest(model, &steps[i]);
 }
 
 static int order_of(const struct step_point *p, const struct learn_observation *seen)

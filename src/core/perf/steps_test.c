@@ -76,14 +76,22 @@ static void the_order_of_the_sizes_does_not_matter(void **state)
     assert_memory_equal(&up, &down, sizeof up);
 }
 
-static void a_step_faster_than_its_share_communicates_nothing(void **state)
+static void a_step_faster_than_its_share_lowers_the_curve(void **state)
 {
     struct perf_model model = {0};
 
     (void)state;
     (void)see(&model, 1, 64, 1, 400000000);
     (void)see(&model, 2, 32, 1, 150000000);
-    assert_int_equal(model.comm[0].time_ns, 0);
+    (void)see(&model, 4, 16, 1, 110000000);
+    (void)see(&model, 8, 8, 1, 30000000);
+    assert_predicts(&model, 1, 64, 1, 400000000);
+    assert_predicts(&model, 2, 32, 1, 150000000);
+    assert_predicts(&model, 4, 16, 1, 110000000);
+    assert_predicts(&model, 8, 8, 1, 30000000);
+    (void)see(&model, 3, 64, 1, 300000000); /* a pass of 64 took longer */
+    assert_int_equal(model.comm[1].size, 3);
+    assert_int_equal(model.comm[1].time_ns, 0);
 }
 
 static void a_later_step_moves_the_model_and_a_near_one_does_not(void **state)
@@ -209,7 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_model_says_again_what_every_size_took),
         cmocka_unit_test(the_order_of_the_sizes_does_not_matter),
-        cmocka_unit_test(a_step_faster_than_its_share_communicates_nothing),
+        cmocka_unit_test(a_step_faster_than_its_share_lowers_the_curve),
         cmocka_unit_test(a_later_step_moves_the_model_and_a_near_one_does_not),
         cmocka_unit_test(a_finer_measurement_drops_what_steps_implied),
         cmocka_unit_test(a_guess_and_a_measurement_are_never_in_one_ratio),
