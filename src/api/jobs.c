@@ -5,6 +5,7 @@
  * ends a job and the commit of its row it is in neither; whoever looks for it then waits
  * for that row. Histories come from the disk: one that is told together with a live job
  * is waited for until it has the job's last move, so that the two agree. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/jobs.h"
@@ -47,6 +48,7 @@ void jobs_put_live(struct api *api, const struct job *job, const char *history,
     if (local_get_live(api->local, job->spec.id, &live)) {
         a.samples_done = live.samples_done;
         a.rate_milli = live.rate_milli;
+        a.note = live.note;
     }
     answer_job(&a, out);
 }
@@ -321,6 +323,7 @@ void handle_explain(struct request *r)
     struct explain *x = mem_new(1, sizeof(*x));
     struct recount recount = {0};
     struct err err = {0};
+    struct local_live live;
     struct buf text;
     int rc = E_NOMEM;
 
@@ -330,6 +333,8 @@ void handle_explain(struct request *r)
     if (rc == 0 && !job_state_holds_devices(x->run.state))
         rc = past_recount(api->past, r->match.job, &recount, &err);
     if (rc == 0) {
+        if (local_get_live(api->local, r->match.job, &live))
+            (void)snprintf(x->note, sizeof(x->note), "%s", live.note);
         buf_init(&text, ANSWER_MAX);
         answer_explain(x, &recount, &text);
         request_json(r, 200, &text);

@@ -127,6 +127,7 @@ extern const struct cli_command cli_explain;
 extern const struct cli_command cli_nodes;
 extern const struct cli_command cli_status;
 extern const struct cli_command cli_calibrate;
+extern const struct cli_command cli_progress;
 extern const struct cli_command cli_replay;
 extern const struct cli_command cli_simulate;
 

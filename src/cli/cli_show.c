@@ -116,6 +116,7 @@ static void print_progress(const struct reply_job *job)
               again);
     if (job->rate_milli > 0)
         line("rate", format_rate(text, job->rate_milli));
+    line("reports", job->note);
     line("model", job->model_source);
     line("submitted", format_moment(text, job->submit_us));
     if (job->start_us > 0)

@@ -64,7 +64,7 @@ static void print_line(FILE *out, const char *text, size_t len, struct wrap w)
 
         print_piece(out, text, n);
         text += n;
-        text += strspn(text, " ");
+        text += strspn(text, " \n"); /* a line that ends by itself is one, too */
         if (text >= end)
             return;
         (void)fprintf(out, "\n%*s", (int)indent, "");

@@ -39,6 +39,7 @@ static void assert_lines(const char *text, size_t width, const char *wanted)
 static void text_breaks_between_words(void **state)
 {
     (void)state;
+    assert_printed("one\ntwo\n", (struct wrap){0, 2, 9}, "one\n  two"); /* and an end */
     assert_printed("one two three four", (struct wrap){0, 2, 9},
                    "one two\n  three\n  four");
     assert_printed("one two", (struct wrap){0, 2, 7}, "one two");

@@ -71,14 +71,22 @@ static bool take_run(const struct draft *d, const struct event *event,
     return true;
 }
 
-/* What the newest checkpoint holds; less than was counted means work to be repeated. */
-static void set_samples(struct job_run *run, int64_t samples)
+/* What was trained; less than was counted before means work that is repeated. */
+static void count_samples(struct job_run *run, int64_t samples)
 {
     if (samples < 0)
         return;
     if (samples < run->samples_done)
         run->samples_repeated += run->samples_done - samples;
     run->samples_done = samples;
+}
+
+/* What the newest checkpoint holds. */
+static void set_saved(struct job_run *run, int64_t samples)
+{
+    count_samples(run, samples);
+    if (samples >= 0)
+        run->samples_saved = samples;
 }
 
 static bool is_leaving(const struct job_run *run)
@@ -216,8 +224,8 @@ static void exit_while_leaving(struct draft *d, struct job_run *run,
                                const struct event *event, const struct footing *f,
                                int32_t node)
 {
-    bool is_unasked = run->phase == JOB_PHASE_SAVE &&
-                      event->cause != JOB_CAUSE_STOPPED && !is_stray_signal(run, event);
+    bool is_unasked = run->phase == JOB_PHASE_SAVE && event->cause != JOB_CAUSE_STOPPED &&
+                      !is_stray_signal(run, event);
 
     if (event->cause == JOB_CAUSE_DONE || is_unasked) {
         end_out_of_turn(d, run, event, f, node);
@@ -258,7 +266,7 @@ void decide_exit(struct draft *d, const struct event *event)
     f = footing_of(d->core, run.id, (int32_t)node->index);
     if (f.now_here == 0)
         return; /* taken before */
-    set_samples(&run, event->samples);
+    set_saved(&run, event->samples);
     if (run.cause == JOB_CAUSE_NONE || run.cause == JOB_CAUSE_STOPPED) {
         run.cause = event->cause;
         run.exit_code = event->exit_code;
@@ -309,6 +317,7 @@ void decide_saved(struct draft *d, const struct event *event)
         return;
     if (event->samples > run.samples_done)
         run.samples_done = event->samples;
+    run.samples_saved = i64_max(run.samples_saved, event->samples);
     run.saves_failed = 0;
     job_set_phase(&run, JOB_PHASE_EXIT);
     draft_put_run(d, &run);
@@ -344,7 +353,9 @@ void decide_perf(struct draft *d, const struct event *event)
 
     if (!take_run(d, event, &run))
         return;
-    set_samples(&run, event->samples); /* less than before: it began at a checkpoint */
+    count_samples(&run, event->samples); /* less than before: it began at a checkpoint */
+    if (event->samples_total > 0)
+        run.samples_total = event->samples_total;
     if (event->rate_milli > 0)
         run.rate_milli = event->rate_milli;
     draft_put_run(d, &run);

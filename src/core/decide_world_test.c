@@ -236,6 +236,55 @@ static void r16_the_rest_after_failed_saves_grows_until_one_succeeds(void **stat
     rig_release(&r);
 }
 
+static void what_was_trained_is_not_what_was_saved(void **state)
+{
+    struct event perf = {
+        .kind = EVENT_PERF, .samples = 700, .samples_total = 9000, .rate_milli = 1000};
+    struct job_spec spec = pair_spec(JOB_RESTARTABLE);
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    spec.retries = 1;
+    a = rig_start_one(&r, spec);
+    perf.job = (uint32_t)a;
+    perf.incarnation = rig_run(&r, a)->incarnation;
+    assert_int_equal(rig_event(&r, perf), 0);
+    assert_int_equal(rig_run(&r, a)->samples_done, 700);
+    assert_int_equal(rig_run(&r, a)->samples_saved, 0);
+    assert_int_equal(rig_run(&r, a)->samples_total, 9000);
+    report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_KILLED, -1); /* no word of a checkpoint */
+    assert_int_equal(rig_run(&r, a)->samples_saved, 0);
+    assert_int_equal(rig_run(&r, a)->samples_repeated, 0);
+    r.now_us = core_next_wake(r.core);
+    assert_int_equal(rig_event(&r, (struct event){.kind = EVENT_WAKE}), 0);
+    rig_plan(&r);
+    rig_start_all(&r);
+    perf.incarnation = rig_run(&r, a)->incarnation;
+    perf.samples = 300; /* it began where its own checkpoint said */
+    perf.samples_total = 0;
+    assert_int_equal(rig_event(&r, perf), 0);
+    assert_int_equal(rig_run(&r, a)->samples_repeated, 400);
+    assert_int_equal(rig_run(&r, a)->samples_total, 9000);
+    resize(&r, a, spec, 1);
+    report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_STOPPED, 500);
+    assert_int_equal(rig_run(&r, a)->samples_done, 500);
+    assert_int_equal(rig_run(&r, a)->samples_saved, 500);
+    rig_release(&r);
+}
+
+static void the_owner_knows_the_length_better_than_the_trainer(void **state)
+{
+    struct job_spec spec = {.samples_total = 0};
+    struct job_run run = {.samples_total = 50};
+
+    (void)state;
+    assert_int_equal(job_samples_total(&spec, &run), 50);
+    spec.samples_total = 80;
+    assert_int_equal(job_samples_total(&spec, &run), 80);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +297,8 @@ int main(void)
         cmocka_unit_test(a_job_that_ends_before_it_could_be_stopped_is_done),
         cmocka_unit_test(r16_the_rest_after_failed_saves_grows_until_one_succeeds),
         cmocka_unit_test(a_pause_between_retries_ends_its_growth_at_the_sixth),
+        cmocka_unit_test(what_was_trained_is_not_what_was_saved),
+        cmocka_unit_test(the_owner_knows_the_length_better_than_the_trainer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

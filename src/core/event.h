@@ -27,7 +27,7 @@ enum event_kind {
     EVENT_SAVE_FAILED, /* job.id, incarnation, text */
     EVENT_EXIT,        /* job.id, incarnation, node.name, cause, exit_code, samples, text:
                           every process of that incarnation on that node has ended */
-    EVENT_PERF,        /* job.id, incarnation, samples, rate_milli */
+    EVENT_PERF,        /* job.id, incarnation, samples, samples_total, rate_milli */
     EVENT_MODEL,       /* job.id, model */
     EVENT_DAEMON_START, /* the daemon starts on this state: live jobs become unconfirmed
                          */
@@ -48,8 +48,9 @@ struct event {
     uint32_t incarnation;
     enum job_cause cause;
     int32_t exit_code;
-    int64_t samples; /* SAVED, EXIT, PERF, ADOPTED: samples_done as the trainer
-                        or its checkpoint says; -1: no word */
+    int64_t samples;       /* SAVED, EXIT, PERF, ADOPTED: samples_done as the trainer
+                              or its checkpoint says; -1: no word */
+    int64_t samples_total; /* PERF: of the training, as the trainer says; 0: no word */
     int64_t rate_milli;
     char text[REASON_MAX_BYTES];
 };

@@ -345,6 +345,10 @@ void explain_print(const struct explain *x, struct buf *out)
     } else if (x->now.size > 0) {
         print_holding(x, out);
     }
+    if (x->note[0]) {
+        label(out, "its reports");
+        buf_printf(out, "%s\n", x->note);
+    }
     if (!x->is_planned)
         return;
     label(out, "plan");

@@ -45,6 +45,7 @@ struct explain {
     int64_t objective;
     int64_t bound;
     char reason[REASON_MAX_BYTES];
+    char note[128]; /* about its reports, by whoever hears them; explain_job says "" */
 };
 
 /* Returns 0, E_NOTFOUND or E_NOMEM. */

@@ -115,6 +115,11 @@ void job_set_phase(struct job_run *run, enum job_phase phase)
     run->phase = phase;
 }
 
+int64_t job_samples_total(const struct job_spec *spec, const struct job_run *run)
+{
+    return spec->samples_total > 0 ? spec->samples_total : run->samples_total;
+}
+
 bool size_set_has(const struct size_set *set, int32_t size)
 {
     return size > 0 && size_set_next(set, size) == size;

@@ -134,7 +134,9 @@ struct job_run {
     usec_t end_us;     /* moment of the final state; 0 before */
     usec_t active_us;  /* span in running states up to since_us */
     int64_t device_us; /* device-microseconds held up to since_us */
-    int64_t samples_done;
+    int64_t samples_done;  /* trained, as far as is known */
+    int64_t samples_saved; /* in the checkpoint to take up, as far as is known */
+    int64_t samples_total; /* as its trainer says; 0: no word */
     int64_t samples_repeated;
     int64_t rate_milli; /* observed, 1e-3 samples/s under `plan`; 0: not yet */
     usec_t stall_us[JOB_STALL_MAX];
@@ -183,6 +185,10 @@ int32_t size_set_last(const struct size_set *set, int32_t at_most);
 /* The name under which the job's profile is kept: its family, else its name without a
  * number at the end ("cnn-3" and "cnn-4" are of the family "cnn"). */
 void job_spec_family(const struct job_spec *spec, char ret[NAME_MAX_BYTES]);
+
+/* The length of the training in samples: what its owner said, else what its trainer says;
+ * 0: not known. */
+int64_t job_samples_total(const struct job_spec *spec, const struct job_run *run);
 
 /* Everything that can be said about a spec without knowing the cluster: names the field,
  * the reason and what would be accepted. Fills nothing in; see job_spec_complete. */

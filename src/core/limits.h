@@ -16,10 +16,13 @@
 #define REASON_MAX_BYTES 96 /* with the '\0' */
 #define LAUNCH_MAX_BYTES (256 << 10)
 
-#define SIZES_LISTED_MAX 64   /* sizes given one by one */
-#define PROC_POINTS_MAX  24   /* measured (micro-batch, time) pairs of one job */
-#define COMM_POINTS_MAX  24   /* measured (size, time) pairs of one job */
-#define PROFILES_MAX     1024 /* families whose model is remembered */
-#define RETRIES_MAX      100
+#define SIZES_LISTED_MAX 64 /* sizes given one by one */
+#define PROC_POINTS_MAX  24 /* measured (micro-batch, time) pairs of one job */
+#define COMM_POINTS_MAX  24 /* measured (size, time) pairs of one job */
+#define STEP_POINTS_MAX                                                                  \
+    24                    /* measured whole steps of one job, by size and micro-batch    \
+                           */
+#define PROFILES_MAX 1024 /* families whose model is remembered */
+#define RETRIES_MAX  100
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "core/perf/steps.h"
 #include "core/place.h"
 #include "core/scaler.h"
 
@@ -88,16 +89,19 @@ static int32_t largest_node(const struct planner *p, const struct plan_item *ite
     return item->type < 0 ? 0 : p->cluster->types[item->type].largest_node;
 }
 
-/* An elastic job that reports is measured before it grows: at most twice the largest size
- * measured (DESIGN 4.1). One that states its model, cannot report, or keeps its size for
- * life is not limited. */
+/* A job that reports is measured before it grows: at most twice the largest size measured
+ * (DESIGN 4.1). Elastic jobs report; of a restartable one that is known when its first
+ * measurement is there. One that states its model, has not reported, or keeps its size
+ * for life is not limited. */
 static int32_t size_limit(const struct policy *policy, const struct job *job)
 {
     const struct perf_model *model = &job->model;
+    bool reports = job->spec.level == JOB_ELASTIC ||
+                   (job->spec.level == JOB_RESTARTABLE && model->n_steps > 0);
     int32_t least;
 
-    if (policy->is_rigid || job->spec.level != JOB_ELASTIC ||
-        model->source == MODEL_STATED || model->source == MODEL_FAMILY)
+    if (policy->is_rigid || !reports || model->source == MODEL_STATED ||
+        model->source == MODEL_FAMILY)
         return 0;
     least = i32_max(job->spec.sizes.min, standing_plan(&job->run)->size);
     return i32_max(2 * model->largest_size, least);
@@ -110,6 +114,16 @@ static int32_t nodes_assumed(const struct planner *p, const struct plan_item *it
     return (int32_t)i64_div_up(size, i32_max(1, largest_node(p, item)));
 }
 
+/* A restartable job began with all devices that it could get, before anybody knew that it
+ * reports. What its model says about fewer is to be tried first. */
+static int32_t size_on_trial(const struct policy *policy, const struct job *job)
+{
+    if (policy->is_rigid || job->spec.level != JOB_RESTARTABLE ||
+        job->model.source != MODEL_MEASURED)
+        return 0;
+    return steps_next_trial(&job->model, &job->spec.sizes);
+}
+
 static int find_row(const struct planner *p, struct plan_item *item)
 {
     const struct job *job = item->job;
@@ -117,12 +131,21 @@ static int find_row(const struct planner *p, struct plan_item *item)
     struct row_rule rule = {
         .batch = p->policy->batch,
         .devices_per_node = largest_node(p, item),
-        .size_limit = size_limit(p->policy, job),
+        .size_limit = size_on_trial(p->policy, job),
         .batch_in_force = plan->global_batch ? plan->global_batch : job->spec.batch_base,
         .nodes_for_size = item->nodes_for,
         .nodes_needed = item->nodes_needed,
     };
+    int rc = 0;
 
+    item->is_on_probation = false;
+    if (rule.size_limit > 0) {
+        rc = row_recall(job->memo, &job->spec, &job->model, &rule, &item->row);
+        item->is_on_probation = rc == 0 && row_min_size(item->row) <= rule.size_limit;
+    }
+    if (rc < 0 || item->is_on_probation)
+        return rc;
+    rule.size_limit = size_limit(p->policy, job);
     return row_recall(job->memo, &job->spec, &job->model, &rule, &item->row);
 }
 
@@ -144,6 +167,10 @@ static struct row_option option_now(const struct planner *p, const struct plan_i
                              .accumulation = plan->accumulation};
     double rate;
 
+    if (!found && item->is_on_probation && plan->global_batch > 0)
+        now.rate =
+            model_rate(&item->job->model, plan->size, nodes_assumed(p, item, plan->size),
+                       plan->global_batch, plan->micro_batch, plan->accumulation);
     if (!found)
         return now;
     if (same_plan(&now, found))
@@ -315,6 +342,10 @@ static void set_running_target(struct plan_item *item, const struct policy_targe
     item->act = item->job->run.is_broken || !same_plan(&item->target, &item->now)
                     ? PLAN_RESIZE
                     : PLAN_KEEP;
+    if (item->is_on_probation && item->act == PLAN_RESIZE && !item->is_forced)
+        (void)snprintf(item->reason, sizeof item->reason,
+                       "is measured on %d gpu%s, to know what more are worth",
+                       item->target.size, item->target.size == 1 ? "" : "s");
 }
 
 static void set_target(struct plan_item *item, const struct policy_target *target)

@@ -33,6 +33,7 @@ struct plan_item {
     bool is_for_admission; /* a shrink that makes room for a waiting job */
     bool is_held_back;     /* the scaler left it as it is; why: reason */
     bool is_spared;        /* held back although a waiting job needs its devices */
+    bool is_on_probation;  /* its row ends at the size that is to be measured next */
     bool is_on_trial;      /* inside plan_make only: was free when a trial began */
     usec_t held_until_us;  /* the hold may end then; USEC_NEVER: with the next event */
     int32_t nodes_needed;  /* placement needed this many nodes for size nodes_for */

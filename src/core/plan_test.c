@@ -4,6 +4,7 @@
 #include "support/rig.h"
 
 #include "base/units.h"
+#include "core/perf/learn.h"
 
 static bool wants_plan(const struct rig *r)
 {
@@ -313,6 +314,107 @@ static void a_job_grows_to_at_most_twice_what_was_measured(void **state)
     rig_release(&r);
 }
 
+/* Steps of a job whose curve is known, in ms for 1, 2, 3, 4 devices. */
+static void measure(struct rig *r, int id, struct perf_model *model, const int32_t *ms)
+{
+    const struct job_plan *plan = &rig_run(r, id)->plan;
+    const struct learn_observation seen = {.kind = LEARN_STEP,
+                                           .size = plan->size,
+                                           .micro_batch = i32_max(1, plan->micro_batch),
+                                           .accumulation = i32_max(1, plan->accumulation),
+                                           .count = 3,
+                                           .time_ns =
+                                               (int64_t)ms[plan->size - 1] * 1000000};
+    struct event event = {.kind = EVENT_MODEL, .job = (uint32_t)id, .model = model};
+
+    assert_true(learn_observe(model, &seen));
+    assert_int_equal(rig_event(r, event), 0);
+    rig_plan(r);
+}
+
+/* The sizes that the job has had when it is left alone. */
+static void assert_tries(const int32_t *ms, int32_t batch, const int32_t *sizes, int n)
+{
+    struct job_spec spec = rig_spec("a", 1, 4);
+    struct perf_model model = {0};
+    struct rig r;
+    int a;
+
+    rig_init_four(&r);
+    spec.level = JOB_RESTARTABLE;
+    spec.batch_min = spec.batch_max = batch;
+    a = rig_start_one(&r, spec);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
+        assert_int_equal(rig_run(&r, a)->plan.size, sizes[i]);
+        if (i + 1 < n || model.n_steps == 0)
+            measure(&r, a, &model, ms);
+        if (rig_run(&r, a)->state == JOB_RUNNING)
+            continue;
+        rig_report(&r, EVENT_EXIT, a, "n1", JOB_CAUSE_STOPPED);
+        rig_start_all(&r);
+        rig_plan(&r);
+    }
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
+    assert_int_equal(rig_run(&r, a)->plan.size, sizes[n - 1]);
+    rig_release(&r);
+}
+
+static void
+a_restartable_job_that_reports_is_measured_at_fewer_devices_first(void **state)
+{
+    static const int32_t best_at_two[] = {500, 300, 500, 700};
+    static const int32_t uneven[] = {300, 330, 900, 1500}; /* of one sample each */
+    static const int32_t scales[] = {800, 420, 300, 240};
+    static const int32_t best_alone[] = {100, 300, 500, 700};
+    static const int32_t to_two[] = {4, 2, 1, 2};
+    static const int32_t to_four[] = {4, 2, 4};
+    static const int32_t to_one[] = {4, 2, 1};
+
+    (void)state;
+    assert_tries(best_at_two, 60, to_two, 4);
+    assert_tries(best_alone, 60, to_one, 3);
+    assert_tries(uneven, 0, to_two, 4);
+    assert_tries(best_alone, 0, to_one, 3);
+    assert_tries(scales, 60, to_four, 3);
+}
+
+static void a_restartable_job_without_a_word_has_all_it_can_get(void **state)
+{
+    struct job_spec spec = rig_spec("a", 1, 4);
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_four(&r);
+    spec.level = JOB_RESTARTABLE;
+    a = rig_start_one(&r, spec);
+    assert_int_equal(rig_run(&r, a)->plan.size, 4);
+    rig_release(&r);
+}
+
+static void no_size_is_tried_that_has_no_plan(void **state)
+{
+    static const int32_t ms[] = {0, 0, 0, 100};
+    struct job_spec spec = rig_spec("a", 1, 4);
+    struct perf_model model = {0};
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_four(&r);
+    spec.level = JOB_RESTARTABLE;
+    spec.batch_min = spec.batch_max = 64;
+    spec.gpu_batch = 16;
+    spec.accumulate = JOB_ACCUMULATE_NEVER;
+    a = rig_start_one(&r, spec);
+    measure(&r, a, &model, ms);
+    assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
+    assert_int_equal(rig_run(&r, a)->plan.size, 4);
+    rig_release(&r);
+}
+
 static void a_start_goes_before_a_growth(void **state)
 {
     struct event update = {.kind = EVENT_UPDATE};
@@ -453,6 +555,10 @@ int main(void)
         cmocka_unit_test(r07_counters_never_fall_over_planned_changes),
         cmocka_unit_test(a_rigid_job_that_lost_a_node_is_moved_as_a_whole),
         cmocka_unit_test(a_job_grows_to_at_most_twice_what_was_measured),
+        cmocka_unit_test(
+            a_restartable_job_that_reports_is_measured_at_fewer_devices_first),
+        cmocka_unit_test(a_restartable_job_without_a_word_has_all_it_can_get),
+        cmocka_unit_test(no_size_is_tried_that_has_no_plan),
         cmocka_unit_test(a_start_goes_before_a_growth),
         cmocka_unit_test(what_is_free_is_set_aside_for_who_goes_first),
         cmocka_unit_test(a_row_is_made_anew_when_placement_needs_more_nodes),

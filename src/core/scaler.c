@@ -41,10 +41,11 @@ double scaler_remaining_s(const struct plan_item *item, const struct row_option 
 {
     const struct job_spec *spec = &item->job->spec;
     const struct job_run *run = &item->job->run;
-    double left = (double)(spec->samples_total - run->samples_done);
+    int64_t total = job_samples_total(spec, run);
+    double left = (double)(total - run->samples_done);
     double rate = at->rate;
 
-    if (spec->samples_total == 0)
+    if (total == 0)
         return UNKNOWN_S;
     if (left <= 0.0)
         return 0.0;

@@ -102,7 +102,7 @@ static int command_start(struct shim *s, int32_t index, int *ret_errno, struct e
     struct process_order order = {.cwd = s->order.cwd};
     struct order_words env = {0};
     struct order_words argv = {0};
-    int rc = rank_env_build(&s->order, index, s->master_port, s->channel, &env);
+    int rc = rank_env_build(&s->order, index, s->master_port, s->dir, &env);
 
     *ret_errno = 0;
     if (rc == 0)
@@ -390,6 +390,15 @@ static enum job_cause cause_of_end(const struct shim *s)
     return s->is_grace_spent ? JOB_CAUSE_KILLED : JOB_CAUSE_STOPPED;
 }
 
+/* A trainer that counts by itself, and ended as it was asked to, has saved what it
+ * counted last: that is what it means to be restartable. Of any other end we have no
+ * word. */
+static int64_t samples_counted(struct shim *s)
+{
+    upward_count(s);
+    return upward_is_counted(s) ? s->counter.lines.samples : -1;
+}
+
 static void fill_exit(struct shim *s)
 {
     s->exit.samples_done = s->saved_samples;
@@ -407,6 +416,9 @@ static void fill_exit(struct shim *s)
         s->exit.rank = is_one_per_rank(s) ? s->order.ranks[i].rank : -1;
         break;
     }
+    if (s->exit.cause == JOB_CAUSE_DONE ||
+        (s->exit.cause == JOB_CAUSE_STOPPED && s->exit.exit_code == 0))
+        s->exit.samples_done = i64_max(s->exit.samples_done, samples_counted(s));
     (void)snprintf(s->exit.text, sizeof(s->exit.text), "%s", s->note);
     s->has_exit = true;
 }

@@ -121,7 +121,7 @@ static void put_tracker(struct env_writer *w, const struct order *order)
         put(w, "WANDB_RESUME=allow");
 }
 
-static void put_plan(struct env_writer *w, const struct order *order, const char *channel)
+static void put_plan(struct env_writer *w, const struct order *order, const char *dir)
 {
     const struct job_plan *plan = &order->plan;
     int64_t to_ppm = order->lr_to_ppm > 0 ? order->lr_to_ppm : PPM;
@@ -135,7 +135,8 @@ static void put_plan(struct env_writer *w, const struct order *order, const char
     put(w, "ELASTANE_SAMPLES_DONE=%lld", (long long)order->samples_done);
     put(w, "ELASTANE_LAUNCH=%s", launch_form_name(order->launch));
     put(w, "ELASTANE_LEVEL=%s", job_level_name(order->level));
-    put(w, "ELASTANE_CHANNEL=%s", channel);
+    put(w, "ELASTANE_CHANNEL=%s/%s", dir, ORDER_CHANNEL);
+    put(w, "ELASTANE_PROGRESS=%s/%s", dir, ORDER_PROGRESS);
     put(w, "ELASTANE_GRACE_MS=%lld", (long long)(order->grace_us / USEC_PER_MSEC));
     if (order->checkpoint_dir)
         put(w, "ELASTANE_CHECKPOINT_DIR=%s", order->checkpoint_dir);
@@ -153,7 +154,7 @@ static void put_plan(struct env_writer *w, const struct order *order, const char
 }
 
 int rank_env_build(const struct order *order, int32_t index, int32_t master_port,
-                   const char *channel, struct order_words *ret)
+                   const char *dir, struct order_words *ret)
 {
     struct order_words words = {0};
     struct env_writer w = {.words = &words};
@@ -166,7 +167,7 @@ int rank_env_build(const struct order *order, int32_t index, int32_t master_port
             w.rc = order_words_add(&words, order->env.words[i]);
     put_group(&w, order, index, master_port);
     put_tracker(&w, order);
-    put_plan(&w, order, channel);
+    put_plan(&w, order, dir);
     buf_release(&w.line);
     if (w.rc < 0) {
         rank_env_release(&words);

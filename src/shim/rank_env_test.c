@@ -15,7 +15,7 @@ static struct order_words built(const struct order *order, int32_t index)
 {
     struct order_words words;
 
-    assert_int_equal(rank_env_build(order, index, 4321, "/i/channel", &words), 0);
+    assert_int_equal(rank_env_build(order, index, 4321, "/i", &words), 0);
     return words;
 }
 
@@ -67,6 +67,7 @@ static void rank_env_names_rank_and_plan(void **state)
     assert_string_equal(value(&words, "ELASTANE_GLOBAL_BATCH"), "100");
     assert_string_equal(value(&words, "ELASTANE_LR_FACTOR"), "1.000000");
     assert_string_equal(value(&words, "ELASTANE_CHANNEL"), "/i/channel");
+    assert_string_equal(value(&words, "ELASTANE_PROGRESS"), "/i/progress");
     assert_null(value(&words, "ELASTANE_CHECKPOINT_DIR"));
     rank_env_release(&words);
     forget(&order);

@@ -339,6 +339,7 @@ int shim_begin(const char *dir, FILE *log, usec_t leave_after_us, struct shim **
     s->log = log;
     s->dir_fd = s->lock_fd = s->signal_fd = s->listen_fd = s->port_fd = -1;
     s->leave_after_us = leave_after_us;
+    s->counter = COUNTER_INIT;
     s->saved_samples = -1;
     s->done_samples = -1;
     link_init(&s->daemon, -1);

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "shim/agree.h"
+#include "shim/counter.h"
 #include "shim/link.h"
 #include "shim/observe.h"
 #include "shim/page.h"
@@ -58,6 +59,8 @@ struct shim {
     struct order order;
     struct page page;
     struct agree agree;
+    struct counter counter;
+    char counter_note[SHIM_TEXT_BYTES]; /* what is wrong with the counter; "": nothing */
     struct shim_command *commands;
     int32_t n_commands;
     pid_t *told; /* ranks of a launcher that got SIGTERM; order.n_ranks */
@@ -150,6 +153,10 @@ void upward_saved(struct shim *s);
 void upward_save_failed(struct shim *s, const char *text);
 void upward_oom(struct shim *s, int32_t index, int32_t micro_batch);
 void upward_beat(struct shim *s);
+/* Reads what the trainer counts by itself. */
+void upward_count(struct shim *s);
+/* Whether that is all there is: no rank speaks over the channel. */
+bool upward_is_counted(const struct shim *s);
 void upward_exit(struct shim *s);
 
 #endif

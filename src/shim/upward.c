@@ -34,7 +34,7 @@ static void send_adopted(struct shim *s, struct shim_msg *msg)
 
 static int64_t samples_trained(const struct shim *s)
 {
-    int64_t samples = -1;
+    int64_t samples = s->counter.lines.samples;
 
     for (int32_t i = 0; i < s->order.n_ranks; i++) {
         const struct rank_slot *slot = page_slot(&s->page, i);
@@ -125,6 +125,65 @@ void upward_exit(struct shim *s)
     s->ack_us = s->now_us + ACK_US;
 }
 
+bool upward_is_counted(const struct shim *s)
+{
+    for (int32_t i = 0; i < s->order.n_ranks; i++)
+        if (s->ranks[i].has_said_hello)
+            return false;
+    return s->counter.lines.samples >= 0;
+}
+
+static void note_about_counter(struct shim *s)
+{
+    const struct counter *c = &s->counter;
+
+    if (s->counter_note[0])
+        return;
+    if (c->is_no_file)
+        (void)snprintf(s->counter_note, sizeof(s->counter_note),
+                       "%s is no file, and is not read", ORDER_PROGRESS);
+    else if (c->lines.n_bad > 0)
+        (void)snprintf(s->counter_note, sizeof(s->counter_note),
+                       "a line that is not SAMPLES or SAMPLES TOTAL was left out");
+    else if (c->lines.n_fallen > 0)
+        (void)snprintf(s->counter_note, sizeof(s->counter_note),
+                       "the count fell below %lld; the largest counts until the next "
+                       "start",
+                       (long long)c->lines.samples);
+    if (s->counter_note[0])
+        shim_log(s, "progress: %s", s->counter_note);
+}
+
+/* A job that states no batch has no steps to count: each device takes one sample then. */
+static int64_t samples_of_step(const struct shim *s)
+{
+    const struct job_plan *plan = &s->order.plan;
+
+    return plan->global_batch > 0 ? plan->global_batch : plan->size;
+}
+
+static int32_t micro_batch_of_step(const struct shim *s)
+{
+    const struct job_plan *plan = &s->order.plan;
+
+    return upward_is_counted(s) ? i32_max(1, plan->micro_batch) : plan->micro_batch;
+}
+
+void upward_count(struct shim *s)
+{
+    struct counter_window w;
+    double step_ns;
+
+    if (counter_read(&s->counter, s->dir_fd, ORDER_PROGRESS, s->now_us, &w) &&
+        upward_is_counted(s)) {
+        step_ns =
+            (double)w.span_us * 1e3 * (double)samples_of_step(s) / (double)w.samples;
+        if (step_ns < 9e18)
+            observe_add(&s->ranks[0].observe, SHIM_OBSERVED_STEP, 0, (int64_t)step_ns);
+    }
+    note_about_counter(s);
+}
+
 static void send_observations(struct shim *s, int32_t index, int64_t comm_bytes)
 {
     struct observe_summary sum;
@@ -135,14 +194,14 @@ static void send_observations(struct shim *s, int32_t index, int64_t comm_bytes)
                                .rank = s->order.ranks[index].rank,
                                .observed = sum.what,
                                .micro_batch = sum.micro_batch,
-                               .accumulation = s->order.plan.accumulation,
+                               .accumulation = i32_max(1, s->order.plan.accumulation),
                                .comm_bytes = comm_bytes,
                                .count = sum.count,
                                .time_ns = sum.median_ns,
                                .is_noisy = sum.is_noisy ? 1 : 0};
 
         if (sum.what == SHIM_OBSERVED_STEP)
-            msg.micro_batch = s->order.plan.micro_batch;
+            msg.micro_batch = micro_batch_of_step(s);
         send_adopted(s, &msg);
     }
 }
@@ -165,15 +224,32 @@ static int64_t steps_of(struct shim_rank *rank)
     return median;
 }
 
+/* What the counter says of the speed: only what has settled is told. */
+static void put_counted(const struct shim *s, int64_t step_ns, struct shim_msg *msg)
+{
+    const struct observe *observe = &s->ranks[0].observe;
+    bool is_settled = observe->n_kinds > 0 && observe->kinds[0].is_settled;
+
+    msg->time_ns = 0;
+    if (!is_settled || step_ns <= 0)
+        return;
+    msg->rate_milli = (int64_t)((double)samples_of_step(s) * 1e12 / (double)step_ns);
+    if (s->order.plan.global_batch > 0)
+        msg->time_ns = step_ns;
+}
+
 void upward_beat(struct shim *s)
 {
     struct shim_msg msg = {.kind = SHIM_BEAT,
                            .phase = s->phase,
                            .ranks_up = ranks_up(s),
-                           .step = ranks_largest_step(s),
-                           .samples_done = samples_trained(s)};
+                           .step = ranks_largest_step(s)};
 
+    upward_count(s);
     s->beats++;
+    msg.samples_done = samples_trained(s);
+    msg.samples_total = s->counter.lines.total;
+    memcpy(msg.text, s->counter_note, sizeof(msg.text));
     for (int32_t i = 0; i < s->order.n_ranks; i++) {
         struct shim_rank *rank = &s->ranks[i];
         const struct rank_slot *slot = page_slot(&s->page, i);
@@ -186,6 +262,8 @@ void upward_beat(struct shim *s)
         msg.comm_bytes = i64_max(msg.comm_bytes, bytes);
         if (i == 0)
             msg.time_ns = median_ns;
+        if (i == 0 && upward_is_counted(s))
+            put_counted(s, median_ns, &msg);
         if (s->beats % OBSERVE_BEATS == 0)
             send_observations(s, i, bytes);
     }

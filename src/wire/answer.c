@@ -147,6 +147,7 @@ static void put_l_to_r(struct jsonout *j, const struct answer_job *a,
     jsonout_i64(j, "next_global_batch", run->next.global_batch);
     jsonout_i64(j, "next_size", run->next.size);
     put_nodes(j, a);
+    jsonout_text(j, "note", a->note);
     jsonout_text(j, "phase", job_phase_name(run->phase));
     jsonout_i64(j, "queue_place", a->queue_place);
     jsonout_i64(j, "rate_milli", a->rate_milli > 0 ? a->rate_milli : run->rate_milli);
@@ -163,7 +164,7 @@ static void put_s_to_z(struct jsonout *j, const struct answer_job *a)
 
     jsonout_i64(j, "samples_done", i64_max(a->samples_done, run->samples_done));
     jsonout_i64(j, "samples_repeated", run->samples_repeated);
-    jsonout_i64(j, "samples_total", spec->samples_total);
+    jsonout_i64(j, "samples_total", job_samples_total(spec, run));
     jsonout_i64(j, "since_us", run->since_us);
     jsonout_i64(j, "size", run->plan.size);
     put_sizes(j, &spec->sizes);

@@ -28,6 +28,7 @@ struct answer_job {
     int32_t queue_place;  /* 0: not in the queue */
     int64_t samples_done; /* newer than the run record's when it is larger */
     int64_t rate_milli;   /* newer than the run record's when it is not 0 */
+    const char *note;     /* one sentence about its reports; NULL: none */
     const char *history;  /* JSON array; NULL: left out */
 };
 

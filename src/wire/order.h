@@ -25,6 +25,7 @@
 #define ORDER_LOCK      "lock"
 #define ORDER_CHANNEL   "channel"
 #define ORDER_PAGE      "page"
+#define ORDER_PROGRESS  "progress"
 #define ORDER_SHIM_LOG  "shim.log"
 #define ORDER_FORMAT    1
 #define ORDER_TEXT_MAX  ((size_t)4 << 20) /* of order.json, bytes */

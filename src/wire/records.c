@@ -165,6 +165,8 @@ static const struct field job_run_fields[] = {
     {SCALAR(job_run, retry_us)},
     {SCALAR(job_run, samples_done)},
     {SCALAR(job_run, samples_repeated)},
+    {SCALAR(job_run, samples_saved)},
+    {SCALAR(job_run, samples_total)},
     {SCALAR(job_run, saves_failed)},
     {SCALAR(job_run, since_us)},
     {RECORD_AS("stalls", job_run, stall_us, stalls)},
@@ -229,6 +231,14 @@ static const struct field comm_point_fields[] = {
 };
 static const struct record_type record_comm_point = {TABLE(comm_point)};
 
+static const struct field step_point_fields[] = {
+    {SCALAR(step_point, accumulation)},
+    {SCALAR(step_point, micro_batch)},
+    {SCALAR(step_point, size)},
+    {SCALAR(step_point, time_ns)},
+};
+static const struct record_type record_step_point = {TABLE(step_point)};
+
 static const struct field perf_model_fields[] = {
     {ARRAY(perf_model, comm, n_comm, &record_comm_point)},
     {SCALAR(perf_model, comm_alpha_ns)},
@@ -242,6 +252,7 @@ static const struct field perf_model_fields[] = {
     {SCALAR(perf_model, n_off)},
     {ARRAY(perf_model, proc, n_proc, &record_proc_point)},
     {ENUM(perf_model, source, model_source), .flags = FIELD_KEEP},
+    {ARRAY(perf_model, steps, n_steps, &record_step_point)},
 };
 const struct record_type record_model = {TABLE(perf_model)};
 
@@ -279,6 +290,7 @@ static const struct field event_fields[] = {
     {SCALAR(event, samples), .kinds = BIT(EVENT_STARTED) | BIT(EVENT_SAVED) |
                                       BIT(EVENT_EXIT) | BIT(EVENT_PERF) |
                                       BIT(EVENT_ADOPTED)},
+    {SCALAR(event, samples_total), .kinds = BIT(EVENT_PERF)},
     {POINTER(event, spec, spec), .flags = FIELD_NEED,
      .kinds = BIT(EVENT_SUBMIT) | BIT(EVENT_UPDATE)},
     {CHARS(event, text), .kinds = FROM_PEOPLE | BIT(EVENT_SAVE_FAILED) | BIT(EVENT_EXIT)},

@@ -73,6 +73,7 @@ static const struct slot job_slots[] = {
     {NUMBER(reply_job, time_limit_us)},
     {NUMBER(reply_job, weight_ppm)},
     {TEXT(reply_job, reason)},
+    {TEXT(reply_job, note)},
     {TEXT(reply_job, cwd)},
     {TEXT(reply_job, log_dir)},
     {NULL, SLOT_BOOL, 0, 0},

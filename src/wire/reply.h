@@ -53,8 +53,9 @@ struct reply_job {
     int64_t batch_min, batch_max, batch_base, gpu_batch;
     int64_t grace_us, time_limit_us, weight_ppm;
     char reason[REPLY_REASON_MAX];
-    char sizes[REPLY_LINE_MAX]; /* as people write them: "1..4" */
-    char nodes[REPLY_LINE_MAX]; /* "n1:2 n2:1" */
+    char note[REPLY_REASON_MAX]; /* about its reports; "": none */
+    char sizes[REPLY_LINE_MAX];  /* as people write them: "1..4" */
+    char nodes[REPLY_LINE_MAX];  /* "n1:2 n2:1" */
     char cwd[REPLY_LINE_MAX];
     char log_dir[REPLY_LINE_MAX];
     char launch[REPLY_WORD_MAX];

@@ -32,7 +32,9 @@ enum shim_msg_kind {
     SHIM_EXIT,    /* generation, cause, exit_code, rank, samples_done, micro_batch, text:
                      every process has ended. Sent again until EXIT_ACK comes */
     SHIM_BEAT,    /* every SHIM_BEAT_US: generation, phase, ranks_up, step, samples_done,
-                     time_ns (median of a step since the last beat), comm_bytes */
+                     time_ns (median of a step since the last beat), comm_bytes,
+                     rate_milli, samples_total, text: what its trainer counts by
+                     itself, and one sentence about that for people, or "" */
     SHIM_OBSERVE, /* generation, size, rank, observed, micro_batch, count, time_ns,
                      is_noisy, accumulation, comm_bytes: settled measurements for the JSA
                    */
@@ -92,7 +94,9 @@ struct shim_msg {
     int64_t samples_done; /* BEAT: trained; SAVED, EXIT: in the last whole checkpoint;
                              -1: no word */
     int64_t time_ns;
-    int64_t comm_bytes; /* all-reduced per step; 0: not told */
+    int64_t rate_milli;    /* 1e-3 samples/s; 0: no word */
+    int64_t samples_total; /* that the trainer will train; 0: no word */
+    int64_t comm_bytes;    /* all-reduced per step; 0: not told */
     int64_t grace_us;
     char manifest[SHIM_MANIFEST_BYTES]; /* file name of the checkpoint's manifest */
     char text[SHIM_TEXT_BYTES];         /* one sentence for people, or "" */

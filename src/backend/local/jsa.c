@@ -10,7 +10,9 @@
  *   3. The first model of a job is told when it has two micro-batches to tell of, or
  * after PATIENCE_US: with a single point every batch looks alike, and the job would be
  * moved on a guess while it is still trying the others.
- *   4. Whole steps are a last resort, for jobs that report nothing finer in that time.
+ *   4. Whole steps are a last resort, for jobs that report nothing finer (learn.h). What
+ * a beat says of them, before it has settled, is taken after that time and only while
+ * nothing else is known.
  *   5. Sizes that nobody has measured are filled in from the machine's calibration, once
  * the job has said how many bytes it all-reduces. */
 #include "backend/local/jsa.h"
@@ -39,8 +41,8 @@ static bool to_observation(const struct job *job, const struct shim_msg *msg,
     switch (msg->observed) {
     case SHIM_OBSERVED_STEP:
         ret->kind = LEARN_STEP;
-        ret->micro_batch = job->run.plan.micro_batch;
-        ret->accumulation = job->run.plan.accumulation;
+        ret->micro_batch = msg->micro_batch;
+        ret->accumulation = msg->accumulation;
         return true;
     case SHIM_OBSERVED_MICRO:
         ret->kind = LEARN_MICRO;
@@ -90,7 +92,8 @@ void jsa_take(struct post *post, const struct shim_msg *msg)
         post->has_learned = false;
     }
     ran_us = clock_now(l->clock) - job->run.since_us;
-    if (msg->kind != SHIM_BEAT || ran_us >= PATIENCE_US)
+    if (msg->kind != SHIM_BEAT ||
+        (ran_us >= PATIENCE_US && post->learned.source == MODEL_PRIOR))
         learn(post, job, msg);
     else if (msg->comm_bytes > 0)
         post->learned.comm_bytes = msg->comm_bytes;

@@ -60,9 +60,11 @@ struct local_live {
     enum shim_phase phase;
     int32_t ranks_up;
     int64_t step;
-    int64_t samples_done; /* -1: no word */
-    int64_t step_ns;      /* median; 0: no word */
-    int64_t rate_milli;   /* samples per second, 1e-3; 0: no word */
+    int64_t samples_done;       /* -1: no word */
+    int64_t step_ns;            /* median; 0: no word */
+    int64_t rate_milli;         /* samples per second, 1e-3; 0: no word */
+    int64_t samples_total;      /* as the trainer says; 0: no word */
+    char note[SHIM_TEXT_BYTES]; /* about its reports, for people; "": none */
 };
 
 /* What an all-reduce costs on this machine; its table completes the models of jobs. Lent.

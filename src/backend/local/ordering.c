@@ -167,7 +167,7 @@ int ordering_make(const struct ordering *o, const struct core *core,
     (void)snprintf(order.name, sizeof(order.name), "%s", spec->name);
     (void)snprintf(order.run_id, sizeof(order.run_id), "elastane-%u-%llx", duty->job,
                    (unsigned long long)job->run.submit_us);
-    order.samples_done = job->run.samples_done;
+    order.samples_done = job->run.samples_saved;
     order.uid = spec->uid;
     order.gid = spec->gid;
     order.level = spec->level;

@@ -6,6 +6,7 @@
  * messages each makes at most one event, and every one may come again after a
  * reconnection: the core takes a report once. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -78,27 +79,44 @@ static void end_from(struct post *post, const struct shim_msg *msg)
         post->state = state; /* the shim insists, so nothing is lost */
 }
 
-/* Whether the step is worth a row, and its rate. */
-static void note_perf(struct post *post)
+/* The time of a step, or of a sample where there are no steps; 0: no word. */
+static int64_t pace_ns(const struct local_live *live)
+{
+    if (live->step_ns > 0)
+        return live->step_ns;
+    return live->rate_milli > 0 ? (int64_t)(1e12 / (double)live->rate_milli) : 0;
+}
+
+static bool is_news(const struct post *post, const struct job *job, usec_t now_us)
+{
+    int64_t pace = pace_ns(&post->live);
+    int64_t moved = pace - post->perf_ns;
+
+    if (post->live.samples_total > 0 &&
+        post->live.samples_total != job->run.samples_total)
+        return true;
+    return pace > 0 && (post->perf_us == 0 || now_us - post->perf_us >= PERF_SPAN_US ||
+                        (moved < 0 ? -moved : moved) > post->perf_ns / PERF_PART);
+}
+
+/* What is worth a row: the speed has moved, or the length has become known. */
+static void note_perf(struct post *post, const struct job *job)
 {
     struct local_live *live = &post->live;
     usec_t now_us = clock_now(post->local->clock);
-    int64_t moved = live->step_ns - post->perf_ns;
     struct event event = {.kind = EVENT_PERF,
                           .job = post->job,
                           .incarnation = post->incarnation,
                           .samples = live->samples_done,
+                          .samples_total = live->samples_total,
                           .rate_milli = live->rate_milli};
 
-    if (live->step_ns <= 0)
-        return;
-    if (post->perf_us > 0 && now_us - post->perf_us < PERF_SPAN_US &&
-        (moved < 0 ? -moved : moved) <= post->perf_ns / PERF_PART)
+    if (!is_news(post, job, now_us))
         return;
     if (local_post(post->local, &event, NULL, NULL) < 0)
         return; /* the next beat tries again */
     post->perf_us = now_us;
-    post->perf_ns = live->step_ns;
+    post->perf_ns = pace_ns(live);
 }
 
 static void take_beat(struct post *post, const struct shim_msg *msg)
@@ -111,13 +129,17 @@ static void take_beat(struct post *post, const struct shim_msg *msg)
     live->ranks_up = msg->ranks_up;
     live->step = msg->step;
     live->samples_done = msg->samples_done;
+    live->samples_total = msg->samples_total;
+    memcpy(live->note, msg->text, sizeof(live->note));
     if (msg->time_ns > 0) {
         live->step_ns = msg->time_ns;
         live->rate_milli = (int64_t)((double)batch * 1e12 / (double)msg->time_ns);
     }
+    if (msg->rate_milli > 0)
+        live->rate_milli = msg->rate_milli;
     if (!job || job->run.state != JOB_RUNNING)
         return;
-    note_perf(post);
+    note_perf(post, job);
     jsa_take(post, msg);
 }
 

@@ -11,17 +11,18 @@
  * 25 % over 20 valid steps, or was measured with another number of parameters, is thrown
  *      away as a whole; until then what contradicts it is counted and not mixed in.
  *   3. A negative estimate of T_comm (a busy machine) is 0.
- * Where a job reports whole steps only, T_proc(m) is what a step on one device takes per
- * pass; on several devices nothing is concluded, because the share of T_comm is not
- * known. */
+ * Where a job reports whole steps only, steps.c makes the model of them. The first finer
+ * measurement ends that: what the steps implied is dropped, not mixed with it, and steps
+ * count no longer. */
 #include "core/perf/learn.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "core/perf/steps.h"
 
-static int64_t distance_ppm(int64_t a, int64_t b)
+int64_t learn_distance_ppm(int64_t a, int64_t b)
 {
     int64_t larger = i64_max(a, b);
     int64_t gap = a > b ? a - b : b - a;
@@ -76,9 +77,14 @@ static int32_t comm_slot(struct perf_model *model, int32_t size, bool *ret_is_ne
 static bool contradicts(const struct perf_model *model,
                         const struct learn_observation *seen)
 {
-    int64_t expected_ns = (int64_t)(model_t_proc(model, seen->micro_batch) * 1e9);
+    double expected = model_t_proc(model, seen->micro_batch);
+    int64_t expected_ns;
 
-    return distance_ppm(expected_ns, seen->time_ns) > LEARN_DISTRUST_PPM;
+    if (seen->kind == LEARN_STEP)
+        expected =
+            (double)seen->accumulation * expected + model_t_comm(model, seen->size, 1);
+    expected_ns = (int64_t)(expected * 1e9);
+    return learn_distance_ppm(expected_ns, seen->time_ns) > LEARN_DISTRUST_PPM;
 }
 
 static void forget(struct perf_model *model)
@@ -87,6 +93,17 @@ static void forget(struct perf_model *model)
         .micro_limit = model->micro_limit,
         .comm_bytes = model->comm_bytes,
     };
+}
+
+/* What whole steps implied gives way to something finer. */
+static void drop_steps(struct perf_model *model)
+{
+    int32_t largest_size = model->largest_size;
+
+    if (model->n_steps == 0)
+        return;
+    forget(model);
+    model->largest_size = largest_size;
 }
 
 /* Whether the profile of its family still stands for the job, after this observation:
@@ -113,6 +130,7 @@ static bool put_proc(struct perf_model *model, const struct learn_observation *s
         return false;
     if (stands_by_profile(model, seen))
         return false;
+    drop_steps(model);
     model->n_off = 0;
     if (model->source != MODEL_MEASURED) {
         model->source = MODEL_MEASURED;
@@ -120,7 +138,7 @@ static bool put_proc(struct perf_model *model, const struct learn_observation *s
     }
     i = proc_slot(model, seen->micro_batch, &is_new);
     if (is_new ||
-        distance_ppm(model->proc[i].time_ns, seen->time_ns) > LEARN_CHANGE_PPM) {
+        learn_distance_ppm(model->proc[i].time_ns, seen->time_ns) > LEARN_CHANGE_PPM) {
         model->proc[i] = (struct proc_point){seen->micro_batch, seen->time_ns};
         model->is_noisy = seen->is_noisy;
         changed = true;
@@ -136,9 +154,11 @@ static bool put_comm(struct perf_model *model, const struct learn_observation *s
 
     if (seen->size < 2 || seen->size > SIZE_MAX_DEVICES)
         return false;
+    drop_steps(model);
     model->comm_form = MODEL_COMM_TABLE;
     i = comm_slot(model, seen->size, &is_new);
-    if (!is_new && distance_ppm(model->comm[i].time_ns, time_ns) <= LEARN_CHANGE_PPM)
+    if (!is_new &&
+        learn_distance_ppm(model->comm[i].time_ns, time_ns) <= LEARN_CHANGE_PPM)
         return false;
     model->comm[i] = (struct comm_point){seen->size, time_ns};
     return true;
@@ -146,14 +166,21 @@ static bool put_comm(struct perf_model *model, const struct learn_observation *s
 
 static bool put_step(struct perf_model *model, const struct learn_observation *seen)
 {
-    struct learn_observation pass = *seen;
+    bool is_finer = model->n_proc > 0 && model->n_steps == 0;
+    bool was_measured;
 
-    if (model->source == MODEL_MEASURED && model->n_proc > 0)
-        return false; /* finer measurements are there */
-    if (seen->size != 1 || seen->micro_batch < 1 || seen->accumulation < 1)
+    if (!step_is_sound(seen) || (is_finer && model->source == MODEL_MEASURED))
         return false;
-    pass.time_ns = seen->time_ns / seen->accumulation;
-    return put_proc(model, &pass);
+    if (is_finer && seen->size > 1)
+        return false; /* how a profile divides such a step is another question */
+    if (stands_by_profile(model, seen))
+        return false;
+    was_measured = model->source == MODEL_MEASURED;
+    model->n_off = 0;
+    model->source = MODEL_MEASURED;
+    if (model->n_proc > 0 && model->n_steps == 0)
+        return true; /* it agrees with a finer profile, which is the job's own now */
+    return steps_put(model, seen) || !was_measured;
 }
 
 static bool put_kind(struct perf_model *model, const struct learn_observation *seen)

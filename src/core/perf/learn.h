@@ -48,6 +48,9 @@ struct calibration {
     int64_t time_ns[LEARN_GRID_MAX][LEARN_GRID_MAX]; /* [size][bytes] */
 };
 
+/* By how much two times differ, relative to the larger one. */
+int64_t learn_distance_ppm(int64_t a, int64_t b);
+
 /* Folds the observation in. True when the model changed by more than LEARN_CHANGE_PPM
  * anywhere, gained a point, a size, or another source. A stated model only learns which
  * sizes were seen. */

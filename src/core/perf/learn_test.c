@@ -116,25 +116,6 @@ static void negative_communication_is_none(void **state)
     assert_int_equal(model.n_comm, 1);
 }
 
-static void whole_steps_tell_the_time_of_a_pass_on_one_device_only(void **state)
-{
-    struct learn_observation seen = {.kind = LEARN_STEP,
-                                     .size = 1,
-                                     .micro_batch = 32,
-                                     .accumulation = 4,
-                                     .time_ns = 400,
-                                     .count = 9};
-    struct perf_model model = {0};
-
-    (void)state;
-    assert_true(learn_observe(&model, &seen));
-    assert_int_equal(model.proc[0].time_ns, 100);
-    seen.size = 2;
-    assert_true(learn_observe(&model, &seen)); /* the size was seen */
-    assert_int_equal(model.n_proc, 1);
-    assert_int_equal(model.largest_size, 2);
-}
-
 static void a_stated_model_learns_only_which_sizes_were_seen(void **state)
 {
     struct perf_model model = {.source = MODEL_STATED, .n_proc = 1, .proc = {{8, 100}}};
@@ -233,7 +214,6 @@ int main(void)
         cmocka_unit_test(voda_2_a_profile_that_is_off_is_set_aside_as_a_whole),
         cmocka_unit_test(a_profile_of_other_parameters_is_another_family),
         cmocka_unit_test(negative_communication_is_none),
-        cmocka_unit_test(whole_steps_tell_the_time_of_a_pass_on_one_device_only),
         cmocka_unit_test(a_stated_model_learns_only_which_sizes_were_seen),
         cmocka_unit_test(r14_the_memory_ceiling_only_falls),
         cmocka_unit_test(whatever_is_observed_the_record_stays_sound),

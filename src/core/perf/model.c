@@ -77,6 +77,32 @@ static int check_comm_points(const struct perf_model *model, struct err *err)
     return 0;
 }
 
+static int check_steps(const struct perf_model *model, struct err *err)
+{
+    if (model->n_steps < 0 || model->n_steps > STEP_POINTS_MAX)
+        return err_field(err, E_LIMIT, "steps", "has %d points; 0 to %d", model->n_steps,
+                         STEP_POINTS_MAX);
+    if (model->n_steps > 0 &&
+        (model->source == MODEL_PRIOR || model->source == MODEL_STATED))
+        return err_field(err, E_INVALID, "steps",
+                         "is not empty; family or measured only");
+    for (int32_t i = 0; i < model->n_steps; i++) {
+        const struct step_point *p = &model->steps[i];
+        const struct step_point *last = i > 0 ? p - 1 : NULL;
+
+        if (p->size < 1 || p->size > SIZE_MAX_DEVICES || p->micro_batch < 1 ||
+            p->micro_batch > BATCH_MAX || p->accumulation < 1 ||
+            p->accumulation > BATCH_MAX || p->time_ns < 1 || p->time_ns > TIME_MAX_NS)
+            return err_field(err, E_INVALID, "steps",
+                             "has a point out of range, the %dth", i + 1);
+        if (last && (p->size < last->size ||
+                     (p->size == last->size && p->micro_batch <= last->micro_batch)))
+            return err_field(err, E_INVALID, "steps", "is out of order at point %d",
+                             i + 1);
+    }
+    return 0;
+}
+
 static int check_link(const struct perf_model *model, struct err *err)
 {
     if (model->comm_bytes < 0)
@@ -115,6 +141,8 @@ int model_check(const struct perf_model *model, struct err *err)
     rc = check_proc(model, err);
     if (rc == 0)
         rc = check_comm_points(model, err);
+    if (rc == 0)
+        rc = check_steps(model, err);
     if (rc == 0)
         rc = check_link(model, err);
     return rc;

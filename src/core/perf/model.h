@@ -41,12 +41,22 @@ struct comm_point {
     int64_t time_ns; /* >= 0; a negative estimate is stored as 0 */
 };
 
+/* A whole optimizer step, as measured under one plan. */
+struct step_point {
+    int32_t size; /* strictly ascending by (size, micro_batch) */
+    int32_t micro_batch;
+    int32_t accumulation;
+    int64_t time_ns; /* > 0 */
+};
+
 struct perf_model {
     enum model_source source;
     bool is_noisy;        /* no three steps in a row agreed; the median was taken */
     int32_t largest_size; /* largest size measured; 0: none. Growth goes to twice this */
     int32_t
         micro_limit; /* largest micro-batch that memory allows, as found; 0: not known */
+    int32_t n_steps; /* > 0: proc and comm are what these steps imply (steps.h) */
+    struct step_point steps[STEP_POINTS_MAX];
     int32_t n_off; /* MODEL_FAMILY: values of the job's own that contradict the profile */
     int32_t n_proc;
     struct proc_point proc[PROC_POINTS_MAX];
