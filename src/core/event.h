@@ -34,6 +34,7 @@ enum event_kind {
     EVENT_ADOPTED,      /* job.id, incarnation: its shims answered */
     EVENT_WAKE,         /* the moment of core_next_wake() has come */
     EVENT_PLAN,         /* the input queue is empty: policy, allocator and scaler run */
+    EVENT_DEVICE,       /* node.name, device, device_state, text: who */
     EVENT_KIND_MAX
 };
 
@@ -51,6 +52,8 @@ struct event {
     int64_t samples; /* SAVED, EXIT, PERF, ADOPTED: samples_done as the trainer
                         or its checkpoint says; -1: no word */
     int64_t rate_milli;
+    int32_t device; /* DEVICE: index on its node */
+    enum device_state device_state;
     char text[REASON_MAX_BYTES];
 };
 

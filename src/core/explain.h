@@ -40,7 +40,9 @@ struct explain {
     usec_t wait_us;    /* QUEUED: estimated span until it starts; USEC_NEVER: not known */
     int32_t n_ahead;   /* QUEUED: jobs that stand before it */
     int32_t free_now;  /* devices of its type that nobody holds */
-    int32_t up_now;    /* devices of its type on nodes that are up */
+    int32_t up_now;    /* devices of its type on nodes that are up, less those withheld */
+    int32_t withheld_now;            /* devices of its type that are withheld */
+    char withheld[REASON_MAX_BYTES]; /* why they are; "" without any */
     bool is_certified; /* the plan is proven optimal for its rows */
     int64_t objective;
     int64_t bound;
