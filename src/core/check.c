@@ -79,8 +79,9 @@ static int check_marks(const struct cluster *c, struct err *err)
     }
     if (n_marked != c->marks.n || withheld != c->count.withheld ||
         up != c->count.held + c->count.free)
-        return err_set(err, E_CORRUPT, "%d devices are marked and %d withheld, not %d, %d",
-                       n_marked, c->count.withheld, c->marks.n, withheld);
+        return err_set(err, E_CORRUPT,
+                       "%d devices are marked and %d withheld, not %d, %d", n_marked,
+                       c->count.withheld, c->marks.n, withheld);
     return 0;
 }
 

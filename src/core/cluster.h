@@ -42,8 +42,6 @@ enum device_state {
     DEVICE_STATE_MAX
 };
 
-#define DEVICE_WHO_BYTES 64 /* with the '\0' */
-
 /* Why a device may not be given out. A mark that is DEVICE_CLEAN is none. */
 struct device_mark {
     int32_t device; /* index in the cluster's table */
@@ -88,8 +86,8 @@ struct cluster_type {
 struct cluster_share;
 
 /* nodes, devices, marks, types and node_types are for everybody to read; only
- * cluster_put_*() write, because all but the first two are kept in step with them, so that no question
- * walks all devices. */
+ * cluster_put_*() write, because all but the first two are kept in step with them, so
+ * that no question walks all devices. */
 struct cluster {
     struct node *nodes;
     int32_t n_nodes;

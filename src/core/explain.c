@@ -277,8 +277,7 @@ static void print_start(const struct explain *x, struct buf *out)
         int32_t more = x->least.size - x->up_now;
 
         buf_printf(out, "not before %d more gpu%s %s\n", more,
-                   more == 1 ? " is" : "s are",
-                   more <= x->withheld_now ? "clean" : "up");
+                   more == 1 ? " is" : "s are", more <= x->withheld_now ? "clean" : "up");
     } else if (x->target.size > 0) {
         buf_puts(out, "as soon as its gpus are free\n");
     } else if (x->spared.job != 0) {

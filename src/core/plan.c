@@ -199,8 +199,8 @@ static void count_releasing(const struct planner *p, const struct job *job)
     for (int32_t i = 0; i < c->marks.n; i++) {
         const struct device *device = &c->devices[c->marks.items[i].device];
 
-        held -= device->job == id && (job->run.state != JOB_RESIZING ||
-                                      (device->flags & HOLD_NEXT) == 0);
+        held -= device->job == id &&
+                (job->run.state != JOB_RESIZING || (device->flags & HOLD_NEXT) == 0);
     }
     p->releasing[c->node_types[c->devices[first].node]] += held;
 }
@@ -581,8 +581,8 @@ static int one_round(struct planner *p)
     return rc < 0 ? rc : place_all(p);
 }
 
-/* Whether a job that needs so many would start, or could start when others end, if it were
- * not for the devices that are withheld; `left` are free. */
+/* Whether a job that needs so many would start, or could start when others end, if it
+ * were not for the devices that are withheld; `left` are free. */
 static bool lacks_withheld(const struct cluster_type *type, int32_t least, int32_t left)
 {
     return (least > left && least <= left + type->withheld) ||

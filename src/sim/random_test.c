@@ -97,8 +97,7 @@ static void add_fault(struct rng *rng, struct buf *out, int n_jobs, int n_nodes)
     case 10:
     case 11:
         buf_printf(out, "fault n%d device 0 %s at %dm until %dm\n", node,
-                   rng_below(rng, 3) ? "foreign" : "stuck", at,
-                   at + minutes(rng, 1, 60));
+                   rng_below(rng, 3) ? "foreign" : "stuck", at, at + minutes(rng, 1, 60));
         break;
     case 9:
         buf_printf(out, "user cancel j%d at %dm\n", job, at);

@@ -64,7 +64,7 @@ struct wnode {
     bool is_down;
     bool is_reported_lost;
     uint32_t serial;
-    uint32_t *owners; /* id of the job whose process lives on the device; 0: none */
+    uint32_t *owners;    /* id of the job whose process lives on the device; 0: none */
     struct wmark *marks; /* one a device */
 };
 

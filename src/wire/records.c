@@ -284,9 +284,9 @@ static const struct field event_fields[] = {
     {SCALAR(event, job), .kinds = OF_A_JOB},
     {ENUM(event, kind, event_kind), .flags = FIELD_KEEP},
     {POINTER(event, model, model), .kinds = BIT(EVENT_SUBMIT) | BIT(EVENT_MODEL)},
-    {CHARS_AS("node", event, node.name),
-     .kinds = BIT(EVENT_NODE_UP) | BIT(EVENT_NODE_LOST) | BIT(EVENT_EXIT) |
-              BIT(EVENT_DEVICE)},
+    {CHARS_AS("node", event, node.name), .kinds = BIT(EVENT_NODE_UP) |
+                                                  BIT(EVENT_NODE_LOST) | BIT(EVENT_EXIT) |
+                                                  BIT(EVENT_DEVICE)},
     {SCALAR(event, rate_milli), .kinds = BIT(EVENT_PERF)},
     {SCALAR(event, samples), .kinds = BIT(EVENT_STARTED) | BIT(EVENT_SAVED) |
                                       BIT(EVENT_EXIT) | BIT(EVENT_PERF) |
