@@ -87,9 +87,9 @@ const struct cli_command cli_nodes = {
     .name = "nodes",
     .usage = "[OPTION]...",
     .summary = "show the nodes and who holds their devices",
-    .details =
-        "JOBS names each holder as id:devices; GONE are devices that were lost. Below "
-        "stand those that are not given out: foreign ones, in use by somebody else, "
-        "and stuck ones, that are not clean after a job.",
+    .details = "JOBS names each holder as id:devices; GONE are devices that were lost. "
+               "Lines below the table tell which devices are not given out and why: "
+               "foreign ones are in use by somebody else, stuck ones are not clean after "
+               "a job.",
     .run = run,
 };

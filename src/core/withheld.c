@@ -46,8 +46,8 @@ void withheld_text(const struct cluster *c, int32_t type, char ret[REASON_MAX_BY
     ret[0] = '\0';
     if (foreign.n > 0 && stuck.n > 0)
         (void)snprintf(ret, REASON_MAX_BYTES,
-                       "%d gpu%s in use by somebody else, %d stuck",
-                       foreign.n, foreign.n == 1 ? " is" : "s are", stuck.n);
+                       "%d gpu%s in use by somebody else, %d stuck", foreign.n,
+                       foreign.n == 1 ? " is" : "s are", stuck.n);
     else if (foreign.n > 0)
         say(&foreign, "in use by somebody else", ret);
     else if (stuck.n > 0)

@@ -69,8 +69,7 @@ static inline void rig_node(struct rig *r, const char *name, int32_t devices)
 static inline void rig_mark(struct rig *r, const char *node, int32_t device,
                             enum device_state state, const char *who)
 {
-    struct event event = {
-        .kind = EVENT_DEVICE, .device = device, .device_state = state};
+    struct event event = {.kind = EVENT_DEVICE, .device = device, .device_state = state};
 
     (void)snprintf(event.node.name, sizeof event.node.name, "%s", node);
     (void)snprintf(event.text, sizeof event.text, "%s", who);
