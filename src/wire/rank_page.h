@@ -2,11 +2,11 @@
 /* rank_page.h - the memory that shim and ranks share: steps go by it without a syscall.
  *
  * One file per incarnation, mapped by the ranks and read by the shim: a head, then one
- * slot per rank of the node. A slot has one writer, its rank, except `notices`, which
- * only the shim raises. Fields are read alone and each is atomic, so a reader may see a
- * step without its samples, never half a number. The ring of measurements is published by
- * n_observed: the writer fills an entry and then raises the count; a reader that lags
- * more than the ring's length loses the oldest. */
+ * slot per rank of the node. A slot has one writer, its rank, except `notices`, which only the shim raises.
+ * Fields are read alone and each is atomic, so a reader may see a step without its
+ * samples, never half a number. The ring of measurements is published by n_observed: the
+ * writer fills an entry and then raises the count; a reader that lags more than the
+ * ring's length loses the oldest. */
 #ifndef WIRE_RANK_PAGE_H
 #define WIRE_RANK_PAGE_H
 
