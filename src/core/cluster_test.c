@@ -212,6 +212,18 @@ static void cluster_finds_nodes_whatever_their_order(void **state)
     cluster_release(&c);
 }
 
+static void count_devices(const struct cluster *c, const struct node *node,
+                          struct cluster_type *seen)
+{
+    for (int32_t k = 0; k < node->devices && node->state == NODE_UP; k++) {
+        const struct device *d = &c->devices[node->first + k];
+
+        seen->up += d->job != 0 || d->state == DEVICE_CLEAN;
+        seen->free += d->job == 0 && d->state == DEVICE_CLEAN;
+        seen->withheld += d->job == 0 && d->state != DEVICE_CLEAN;
+    }
+}
+
 static void assert_types(const struct cluster *c)
 {
     for (int32_t t = 0; t < c->n_types; t++) {
@@ -226,13 +238,7 @@ static void assert_types(const struct cluster *c)
                 continue;
             seen.configured += node->devices;
             seen.largest_node = i32_max(seen.largest_node, node->devices);
-            for (int32_t k = 0; k < node->devices && node->state == NODE_UP; k++) {
-                const struct device *d = &c->devices[node->first + k];
-
-                seen.up += d->job != 0 || d->state == DEVICE_CLEAN;
-                seen.free += d->job == 0 && d->state == DEVICE_CLEAN;
-                seen.withheld += d->job == 0 && d->state != DEVICE_CLEAN;
-            }
+            count_devices(c, node, &seen);
         }
         assert_int_equal(c->types[t].withheld, seen.withheld);
         assert_int_equal(c->types[t].configured, seen.configured);
