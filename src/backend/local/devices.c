@@ -67,17 +67,19 @@ static uint32_t holder_of(const struct devices *d, int32_t index)
 static void describe(struct sight *s, const struct nvml_process *process,
                      const struct owner *owner)
 {
+    char user[OWNER_NAME_BYTES] = "";
     char memory[32] = "";
 
     if (process->bytes >= 0)
         (void)snprintf(memory, sizeof(memory), ", %" PRId64 " MiB", process->bytes / MIB);
-    s->pid = process->pid;
+    if (owner->is_known && owner->job == 0)
+        owner_name(owner->uid, user);
     if (owner->job != 0)
         (void)snprintf(s->who, sizeof(s->who), "job %u, pid %d%s", owner->job,
                        process->pid, memory);
     else
-        (void)snprintf(s->who, sizeof(s->who), "%s%spid %d%s", owner->user,
-                       owner->user[0] ? ", " : "", process->pid, memory);
+        (void)snprintf(s->who, sizeof(s->who), "%s%spid %d%s", user, user[0] ? ", " : "",
+                       process->pid, memory);
 }
 
 /* Of several processes a stranger's is told before one of ours, and then the oldest, so
@@ -90,9 +92,11 @@ static bool is_plainer(enum device_state state, int32_t pid, const struct sight 
 }
 
 /* `holder` may use the device; 0: nobody may. */
-static void judge_processes(const struct devices *d, const struct nvml_use *use,
-                            uint32_t holder, struct sight *s)
+static void judge_processes(const struct devices *d, int32_t index,
+                            const struct nvml_use *use, uint32_t holder, struct sight *s)
 {
+    const struct sight *posted = &d->slots[index].posted;
+
     for (int32_t i = 0; i < use->n_processes; i++) {
         enum device_state state;
         struct owner owner;
@@ -101,10 +105,14 @@ static void judge_processes(const struct devices *d, const struct nvml_use *use,
         if (holder != 0 && (owner.job == holder || !owner.is_known))
             continue;
         state = owner.job != 0 ? DEVICE_STUCK : DEVICE_FOREIGN;
-        if (is_plainer(state, use->processes[i].pid, s)) {
-            s->state = state;
+        if (!is_plainer(state, use->processes[i].pid, s))
+            continue;
+        s->state = state;
+        s->pid = use->processes[i].pid;
+        if (posted->state == state && posted->pid == s->pid)
+            memcpy(s->who, posted->who, sizeof(s->who)); /* nobody need be asked again */
+        else
             describe(s, &use->processes[i], &owner);
-        }
     }
 }
 
@@ -120,7 +128,7 @@ static struct sight look(const struct devices *d, int32_t index, uint32_t holder
         (void)snprintf(s.who, sizeof(s.who), "it does not answer");
         return s;
     }
-    judge_processes(d, &use, holder, &s);
+    judge_processes(d, index, &use, holder, &s);
     if (s.state == DEVICE_CLEAN && holder == 0 && use.used_bytes > d->gpus.mem_bytes) {
         s.state = memory;
         (void)snprintf(s.who, sizeof(s.who), "%" PRId64 " MiB of no known process",

@@ -98,13 +98,13 @@ static int32_t parent_of(int32_t pid)
     return parent > 0 && parent <= INT32_MAX ? (int32_t)parent : 0;
 }
 
-static void name_user(uid_t uid, char ret[OWNER_NAME_BYTES])
+void owner_name(uint32_t uid, char ret[OWNER_NAME_BYTES])
 {
     struct passwd entry;
     struct passwd *found = NULL;
     char text[4096];
 
-    (void)snprintf(ret, OWNER_NAME_BYTES, "uid %u", (unsigned)uid);
+    (void)snprintf(ret, OWNER_NAME_BYTES, "uid %u", uid);
     if (getpwuid_r(uid, &entry, text, sizeof(text), &found) == 0 && found)
         (void)snprintf(ret, OWNER_NAME_BYTES, "%s", found->pw_name);
 }
@@ -118,13 +118,13 @@ void owner_find(int32_t pid, const char *state_dir, struct owner *ret)
     *ret = (struct owner){0};
     (void)snprintf(path, sizeof(path), "/proc/%d", pid);
     ret->is_known = pid > 0 && stat(path, &st) == 0;
+    if (ret->is_known)
+        ret->uid = st.st_uid;
     for (int depth = 0; ret->is_known && words && pid > 1 && depth < DEPTH_MAX; depth++) {
         ret->job = job_of_environ(pid, state_dir, words);
         if (ret->job != 0)
             break;
         pid = parent_of(pid);
     }
-    if (ret->is_known && ret->job == 0)
-        name_user(st.st_uid, ret->user);
     mem_free(words);
 }
