@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli_nodes.c - the nodes, their devices, and who holds them. */
+#include <stdio.h>
+
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/say.h"
@@ -13,6 +15,23 @@ static const struct table_column columns[] = {
 };
 
 #define STATE_COLUMN 2
+
+/* Below the table: few devices are marked, and of those everything matters. */
+static void print_marks(const struct reply_node *node)
+{
+    char holder[40] = "";
+
+    for (size_t i = 0; i < node->n_marks; i++) {
+        const struct reply_mark *mark = &node->marks[i];
+
+        if (mark->job > 0)
+            (void)snprintf(holder, sizeof holder, ", held by job %lld",
+                           (long long)mark->job);
+        say_line("%s gpu %lld is %s%s%s%s", node->name, (long long)mark->device,
+                 mark->state, mark->job > 0 ? holder : "", mark->who[0] ? ": " : "",
+                 mark->who);
+    }
+}
 
 static int print(const struct cli *cli, const struct reply_nodes *nodes)
 {
@@ -35,6 +54,8 @@ static int print(const struct cli *cli, const struct reply_nodes *nodes)
     }
     exit = say_table(cli, &t, STATE_COLUMN);
     table_release(&t);
+    for (size_t i = 0; i < nodes->n; i++)
+        print_marks(&nodes->items[i]);
     return exit;
 }
 
@@ -66,6 +87,9 @@ const struct cli_command cli_nodes = {
     .name = "nodes",
     .usage = "[OPTION]...",
     .summary = "show the nodes and who holds their devices",
-    .details = "JOBS names each holder as id:devices; GONE are devices that were lost.",
+    .details = "JOBS names each holder as id:devices; GONE are devices that were lost. "
+               "Lines below the table tell which devices are not given out and why: "
+               "foreign ones are in use by somebody else, stuck ones are not clean after "
+               "a job.",
     .run = run,
 };

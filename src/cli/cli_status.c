@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli_status.c - whether the daemon is well, and what it does. */
+#include <stdio.h>
+
 #include "cli/cli.h"
 #include "cli/say.h"
 #include "wire/reply.h"
@@ -8,12 +10,17 @@
 
 static int print(const struct reply_status *s)
 {
+    char withheld[40] = "";
+
     say_line("elastaned %s, process %lld", s->version, (long long)s->pid);
     say_field("policy", VALUE_COLUMN, "%s, admission %s, scaler %s", s->policy,
               s->admission, s->scaler);
-    say_field("devices", VALUE_COLUMN, "%lld: %lld held, %lld free, %lld gone",
+    if (s->withheld > 0)
+        (void)snprintf(withheld, sizeof withheld, ", %lld withheld",
+                       (long long)s->withheld);
+    say_field("devices", VALUE_COLUMN, "%lld: %lld held, %lld free, %lld gone%s",
               (long long)s->total, (long long)s->held, (long long)s->free,
-              (long long)s->gone);
+              (long long)s->gone, withheld);
     say_field("jobs", VALUE_COLUMN, "%s", s->jobs[0] ? s->jobs : "none");
     if (s->is_blocked)
         say_field("BLOCKED", VALUE_COLUMN, "the journal cannot be written: %s",

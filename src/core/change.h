@@ -52,6 +52,7 @@ enum change_kind {
     CHANGE_MODEL,   /* job, model */
     CHANGE_RUN,     /* run; one in a final state removes the job from the core */
     CHANGE_PROFILE, /* profile, by (uid, family, device_type) */
+    CHANGE_MARK,    /* mark, by device; one that is clean is taken away */
     CHANGE_KIND_MAX
 };
 
@@ -69,6 +70,7 @@ struct change {
         } model;
         struct job_run run;
         struct profile *profile; /* owned */
+        struct device_mark mark;
     } u;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check.c - the invariants of the whole state, walked after every step in tests and in
  * the simulator, and by `elastane replay`:
- *   1. held + free + gone = total, and a device of a lost node is held by nobody.
+ *   1. held + free + withheld + gone = total, a device of a lost node is held by nobody,
+ *      and a device has a mark exactly when it is not clean.
  *   2. Every held device belongs to a live job in a state that holds devices; HOLD_NEXT
  * only while the job is starting or resizing.
  *   3. A running job holds exactly plan.size devices (fewer only when broken), an allowed
@@ -26,6 +27,11 @@ static int broken(struct err *err, const struct job *job, const char *what)
                    job_state_name(job->run.state), what);
 }
 
+static bool is_free(const struct device *device)
+{
+    return device->job == 0 && device->state == DEVICE_CLEAN;
+}
+
 /* The cluster keeps its counts in step; here they are counted anew. */
 static int check_counts(const struct cluster *c, struct err *err)
 {
@@ -36,16 +42,46 @@ static int check_counts(const struct cluster *c, struct err *err)
         bool is_gone = c->nodes[c->devices[i].node].state == NODE_LOST;
 
         seen.gone += is_gone;
-        seen.free += !is_gone && c->devices[i].job == 0;
+        seen.free += !is_gone && is_free(&c->devices[i]);
         seen.held += !is_gone && c->devices[i].job != 0;
+        seen.withheld +=
+            !is_gone && c->devices[i].job == 0 && c->devices[i].state != DEVICE_CLEAN;
     }
-    if (seen.held + seen.free + seen.gone != seen.total || kept.held != seen.held ||
-        kept.free != seen.free || kept.gone != seen.gone || kept.total != seen.total)
+    if (seen.held + seen.free + seen.withheld + seen.gone != seen.total ||
+        kept.held != seen.held || kept.free != seen.free ||
+        kept.withheld != seen.withheld || kept.gone != seen.gone ||
+        kept.total != seen.total)
         return err_set(err, E_CORRUPT,
-                       "%d held + %d free + %d gone of %d were counted, "
-                       "%d + %d + %d of %d are in the books",
-                       seen.held, seen.free, seen.gone, seen.total, kept.held, kept.free,
-                       kept.gone, kept.total);
+                       "%d held + %d free + %d withheld + %d gone of %d were counted, "
+                       "%d + %d + %d + %d of %d are in the books",
+                       seen.held, seen.free, seen.withheld, seen.gone, seen.total,
+                       kept.held, kept.free, kept.withheld, kept.gone, kept.total);
+    return 0;
+}
+
+/* The marks are those of the devices, and the types add up without them. */
+static int check_marks(const struct cluster *c, struct err *err)
+{
+    int32_t n_marked = 0;
+    int32_t withheld = 0;
+    int32_t up = 0;
+
+    for (int32_t i = 0; i < c->n_devices; i++) {
+        const struct device_mark *mark = cluster_find_mark(c, i);
+
+        n_marked += mark != NULL;
+        if ((mark ? mark->state : DEVICE_CLEAN) != c->devices[i].state)
+            return err_set(err, E_CORRUPT, "device %d and its mark disagree", i);
+    }
+    for (int32_t i = 0; i < c->n_types; i++) {
+        withheld += c->types[i].withheld;
+        up += c->types[i].up;
+    }
+    if (n_marked != c->marks.n || withheld != c->count.withheld ||
+        up != c->count.held + c->count.free)
+        return err_set(err, E_CORRUPT,
+                       "%d devices are marked and %d withheld, not %d, %d", n_marked,
+                       c->count.withheld, c->marks.n, withheld);
     return 0;
 }
 
@@ -53,7 +89,7 @@ static int check_devices(const struct core *core, struct err *err)
 {
     const struct cluster *c = core_cluster(core);
 
-    if (check_counts(c, err) < 0)
+    if (check_counts(c, err) < 0 || check_marks(c, err) < 0)
         return E_CORRUPT;
     for (int32_t i = 0; i < c->n_devices; i++) {
         const struct device *d = &c->devices[i];

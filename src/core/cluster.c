@@ -8,7 +8,7 @@
  *   1. The devices of node i are nodes[i].first .. first + devices - 1; nodes follow each
  *      other without gaps, and never leave.
  *   2. A device has a job exactly when it has a flag.
- *   3. count.held + count.free + count.gone = count.total = n_devices.
+ *   3. count.held + .free + .withheld + .gone = count.total = n_devices.
  *   4. shares is sorted by job, has one entry for each job that holds a device, and room
  *      for as many as there are devices; so putting a hold cannot fail.
  *   5. by_name is a permutation of all indices of nodes.
@@ -17,6 +17,8 @@
  *      other is short.
  *   7. types has one entry for each device type that a node has or had; their sums are
  *      those of the nodes with this entry in node_types.
+ *   8. marks is sorted by device and has one entry for each device that is not clean; few
+ *      are.
  * New jobs have larger numbers than old ones, so most entries of shares are added at its
  * end; one that is not moves the rest, 24 bytes a job.
  * Not here: which devices to choose (place.c), what a lost node means for its jobs
@@ -48,6 +50,7 @@ void cluster_release(struct cluster *c)
 {
     mem_free(c->nodes);
     mem_free(c->devices);
+    mem_free(c->marks.items);
     mem_free(c->types);
     mem_free(c->node_types);
     mem_free(c->by_name.items);
@@ -83,14 +86,25 @@ const struct node *cluster_find_node(const struct cluster *c, const char *name)
     return strcmp(node->name, name) == 0 ? node : NULL;
 }
 
-/* Devices of the node that some job holds. */
-static int32_t node_used(const struct cluster *c, const struct node *node)
-{
-    int32_t used = 0;
+/* What the devices of a node are, while it is up. */
+struct node_use {
+    int32_t held;
+    int32_t withheld;
+    int32_t free;
+};
 
-    for (int32_t i = 0; i < node->devices; i++)
-        used += c->devices[node->first + i].job != 0;
-    return used;
+static struct node_use node_use(const struct cluster *c, const struct node *node)
+{
+    struct node_use use = {0};
+
+    for (int32_t i = node->first; i < node->first + node->devices; i++) {
+        const struct device *device = &c->devices[i];
+
+        use.held += device->job != 0;
+        use.withheld += device->job == 0 && device->state != DEVICE_CLEAN;
+        use.free += device->job == 0 && device->state == DEVICE_CLEAN;
+    }
+    return use;
 }
 
 static int reserve(struct cluster *c, size_t n_nodes, size_t n_devices)
@@ -131,17 +145,18 @@ const struct cluster_type *cluster_find_type(const struct cluster *c, const char
     return NULL;
 }
 
-/* Adds `sign` times the node, of whose devices `used` are held, to its type. */
-static void type_count(struct cluster *c, const struct node *node, int32_t used,
-                       int32_t sign)
+/* Adds `sign` times the node to its type. */
+static void type_count(struct cluster *c, const struct node *node,
+                       const struct node_use *use, int32_t sign)
 {
     struct cluster_type *type = &c->types[c->node_types[node->index]];
 
     type->configured += sign * node->devices;
     if (node->state != NODE_UP)
         return;
-    type->up += sign * node->devices;
-    type->free += sign * (node->devices - used);
+    type->up += sign * (use->held + use->free);
+    type->free += sign * use->free;
+    type->withheld += sign * use->withheld;
 }
 
 /* Sets the node's type, for which there is room; a new one is added to the table. */
@@ -174,6 +189,7 @@ static void find_largest_node(struct cluster *c, int32_t type)
 
 static int add_node(struct cluster *c, const struct node *node)
 {
+    const struct node_use use = {.free = node->devices};
     size_t at;
     uint32_t *order;
     int rc;
@@ -195,7 +211,7 @@ static int add_node(struct cluster *c, const struct node *node)
     for (int32_t i = 0; i < node->devices; i++)
         c->devices[c->n_devices++] = (struct device){.node = node->index};
     set_type(c, node);
-    type_count(c, node, 0, 1);
+    type_count(c, node, &use, 1);
     c->count.total += node->devices;
     if (node->state == NODE_UP)
         c->count.free += node->devices;
@@ -207,7 +223,8 @@ static int add_node(struct cluster *c, const struct node *node)
 int cluster_put_node(struct cluster *c, const struct node *node)
 {
     struct node *old;
-    int32_t used, sign, type;
+    struct node_use use;
+    int32_t sign, type;
     int rc;
 
     ASSERT((unsigned)node->state < NODE_STATE_MAX);
@@ -224,18 +241,19 @@ int cluster_put_node(struct cluster *c, const struct node *node)
     rc = reserve(c, (size_t)c->n_nodes, (size_t)c->n_devices); /* for a new type */
     if (rc < 0)
         return rc;
-    used = node_used(c, node);
+    use = node_use(c, node);
     if (old->state != node->state) {
         sign = node->state == NODE_UP ? 1 : -1;
-        c->count.held += sign * used;
-        c->count.free += sign * (node->devices - used);
+        c->count.held += sign * use.held;
+        c->count.free += sign * use.free;
+        c->count.withheld += sign * use.withheld;
         c->count.gone -= sign * node->devices;
     }
     type = c->node_types[node->index];
-    type_count(c, old, used, -1);
+    type_count(c, old, &use, -1);
     *old = *node;
     set_type(c, node);
-    type_count(c, node, used, 1);
+    type_count(c, node, &use, 1);
     if (c->node_types[node->index] != type)
         find_largest_node(c, type);
     return 0;
@@ -302,14 +320,31 @@ static void share_count(struct cluster *c, uint32_t job, int32_t device, uint32_
     }
 }
 
+/* Adds `sign` times the device, as it is, to the sums. */
+static void count_device(struct cluster *c, const struct device *device, int32_t sign)
+{
+    struct cluster_type *type = &c->types[c->node_types[device->node]];
+    bool is_withheld = device->job == 0 && device->state != DEVICE_CLEAN;
+    bool is_free = device->job == 0 && device->state == DEVICE_CLEAN;
+
+    if (c->nodes[device->node].state != NODE_UP)
+        return;
+    c->count.held += device->job != 0 ? sign : 0;
+    c->count.withheld += is_withheld ? sign : 0;
+    c->count.free += is_free ? sign : 0;
+    type->up += is_withheld ? 0 : sign;
+    type->withheld += is_withheld ? sign : 0;
+    type->free += is_free ? sign : 0;
+}
+
 static void put_device(struct cluster *c, int32_t index, uint32_t job, uint32_t flags)
 {
     struct device *device = &c->devices[index];
     const struct device old = *device;
-    int32_t used = (job != 0) - (old.job != 0);
 
     if (old.job == job && old.flags == flags)
         return;
+    count_device(c, device, -1);
     device->job = job;
     device->flags = flags;
     /* Leaving first makes room in shares certain (invariant 4); a job that only changes
@@ -320,11 +355,12 @@ static void put_device(struct cluster *c, int32_t index, uint32_t job, uint32_t 
         share_count(c, old.job, index, old.flags, -1);
     if (old.job != job && job != 0)
         share_count(c, job, index, flags, 1);
-    if (c->nodes[device->node].state == NODE_UP) {
-        c->count.held += used;
-        c->count.free -= used;
-        c->types[c->node_types[device->node]].free -= used;
-    }
+    count_device(c, device, 1);
+}
+
+static void assert_counts(const struct cluster_count *count)
+{
+    ASSERT(count->held + count->free + count->withheld + count->gone == count->total);
 }
 
 bool cluster_has_range(const struct cluster *c, int32_t first, int32_t count)
@@ -341,7 +377,69 @@ void cluster_put_hold(struct cluster *c, const struct hold *hold)
     ASSERT(cluster_has_range(c, hold->first, hold->count));
     for (int32_t i = 0; i < hold->count; i++)
         put_device(c, hold->first + i, job, job ? flags : 0);
-    ASSERT(c->count.held + c->count.free + c->count.gone == c->count.total);
+    assert_counts(&c->count);
+}
+
+/* Position in marks at which the device stands or would stand. */
+static int32_t mark_position(const struct cluster *c, int32_t device)
+{
+    int32_t low = 0;
+    int32_t high = c->marks.n;
+
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+
+        if (c->marks.items[middle].device < device)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct device_mark *cluster_find_mark(const struct cluster *c, int32_t device)
+{
+    int32_t at = mark_position(c, device);
+
+    return at < c->marks.n && c->marks.items[at].device == device ? &c->marks.items[at]
+                                                                  : NULL;
+}
+
+static void put_state(struct cluster *c, int32_t device, enum device_state state)
+{
+    count_device(c, &c->devices[device], -1);
+    c->devices[device].state = state;
+    count_device(c, &c->devices[device], 1);
+    assert_counts(&c->count);
+}
+
+int cluster_put_mark(struct cluster *c, const struct device_mark *mark)
+{
+    int32_t at = mark_position(c, mark->device);
+    bool is_known = cluster_find_mark(c, mark->device) != NULL;
+    void *items = c->marks.items;
+    struct device_mark *place;
+
+    if (!cluster_has_range(c, mark->device, 1) ||
+        (unsigned)mark->state >= DEVICE_STATE_MAX)
+        return E_CORRUPT;
+    if (mem_reserve(&items, &c->marks.cap, (size_t)c->marks.n + 1,
+                    sizeof *c->marks.items) < 0)
+        return E_NOMEM;
+    c->marks.items = items;
+    place = &c->marks.items[at];
+    if (!is_known && mark->state != DEVICE_CLEAN) {
+        memmove(place + 1, place, (size_t)(c->marks.n - at) * sizeof *place);
+        c->marks.n++;
+    }
+    if (mark->state != DEVICE_CLEAN) {
+        *place = *mark;
+    } else if (is_known) {
+        c->marks.n--;
+        memmove(place, place + 1, (size_t)(c->marks.n - at) * sizeof *place);
+    }
+    put_state(c, mark->device, mark->state);
+    return 0;
 }
 
 struct cluster_count cluster_count(const struct cluster *c)
@@ -393,6 +491,18 @@ int32_t cluster_held(const struct cluster *c, uint32_t job, uint32_t flags)
     if (flags & HOLD_NOW)
         return share->n_now;
     return flags & HOLD_NEXT ? share->n_next : 0;
+}
+
+int32_t cluster_held_marked(const struct cluster *c, uint32_t job)
+{
+    int32_t n = 0;
+
+    for (int32_t i = 0; i < c->marks.n; i++) {
+        const struct device *device = &c->devices[c->marks.items[i].device];
+
+        n += device->job == job && (device->flags & HOLD_NOW);
+    }
+    return n;
 }
 
 void cluster_span(const struct cluster *c, uint32_t job, int32_t *ret_first,

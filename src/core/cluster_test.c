@@ -50,6 +50,13 @@ static void hold(struct cluster *c, int32_t first, int32_t count, uint32_t job,
     cluster_put_hold(c, &h);
 }
 
+static void mark(struct cluster *c, int32_t device, enum device_state state)
+{
+    const struct device_mark m = {.device = device, .state = state, .who = "ada"};
+
+    assert_int_equal(cluster_put_mark(c, &m), 0);
+}
+
 static void assert_counts(const struct cluster *c, int32_t held, int32_t free,
                           int32_t gone)
 {
@@ -59,6 +66,7 @@ static void assert_counts(const struct cluster *c, int32_t held, int32_t free,
     assert_int_equal(count.free, free);
     assert_int_equal(count.gone, gone);
     assert_int_equal(count.total, c->n_devices);
+    assert_int_equal(count.withheld, c->n_devices - held - free - gone);
 }
 
 static void cluster_counts_a_lost_node_as_gone(void **state)
@@ -108,6 +116,42 @@ static void cluster_keeps_a_device_until_both_flags_are_cleared(void **state)
     assert_counts(&c, 3, 1, 0);
     hold(&c, 0, 0, 9, HOLD_NOW);
     assert_counts(&c, 3, 1, 0);
+    cluster_release(&c);
+}
+
+static void cluster_withholds_a_marked_device_once_nobody_holds_it(void **state)
+{
+    struct device_mark wrong = {.device = 4, .state = DEVICE_STUCK};
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add(&c, "n1", "a100", 4);
+    hold(&c, 0, 1, 7, HOLD_NOW);
+    mark(&c, 0, DEVICE_FOREIGN);
+    assert_counts(&c, 1, 3, 0);
+    assert_int_equal(cluster_capacity(&c, "a100"), 4);
+    assert_int_equal(cluster_held_marked(&c, 7), 1);
+    hold(&c, 0, 1, 0, 0);
+    assert_counts(&c, 0, 3, 0);
+    assert_int_equal(cluster_capacity(&c, "a100"), 3);
+    assert_int_equal(cluster_configured(&c, "a100"), 4);
+    mark(&c, 3, DEVICE_STUCK);
+    mark(&c, 0, DEVICE_STUCK);
+    assert_int_equal(c.marks.n, 2);
+    assert_int_equal(cluster_find_mark(&c, 0)->state, DEVICE_STUCK);
+    assert_counts(&c, 0, 2, 0);
+    set_state(&c, "n1", NODE_LOST);
+    assert_counts(&c, 0, 0, 4);
+    set_state(&c, "n1", NODE_UP);
+    assert_counts(&c, 0, 2, 0);
+    mark(&c, 0, DEVICE_CLEAN);
+    mark(&c, 0, DEVICE_CLEAN);
+    assert_null(cluster_find_mark(&c, 0));
+    assert_counts(&c, 0, 3, 0);
+    assert_int_equal(cluster_put_mark(&c, &wrong), E_CORRUPT);
+    wrong.device = -1;
+    assert_int_equal(cluster_put_mark(&c, &wrong), E_CORRUPT);
     cluster_release(&c);
 }
 
@@ -168,6 +212,18 @@ static void cluster_finds_nodes_whatever_their_order(void **state)
     cluster_release(&c);
 }
 
+static void count_devices(const struct cluster *c, const struct node *node,
+                          struct cluster_type *seen)
+{
+    for (int32_t k = 0; k < node->devices && node->state == NODE_UP; k++) {
+        const struct device *d = &c->devices[node->first + k];
+
+        seen->up += d->job != 0 || d->state == DEVICE_CLEAN;
+        seen->free += d->job == 0 && d->state == DEVICE_CLEAN;
+        seen->withheld += d->job == 0 && d->state != DEVICE_CLEAN;
+    }
+}
+
 static void assert_types(const struct cluster *c)
 {
     for (int32_t t = 0; t < c->n_types; t++) {
@@ -182,10 +238,9 @@ static void assert_types(const struct cluster *c)
                 continue;
             seen.configured += node->devices;
             seen.largest_node = i32_max(seen.largest_node, node->devices);
-            seen.up += node->state == NODE_UP ? node->devices : 0;
-            for (int32_t k = 0; k < node->devices && node->state == NODE_UP; k++)
-                seen.free += c->devices[node->first + k].job == 0;
+            count_devices(c, node, &seen);
         }
+        assert_int_equal(c->types[t].withheld, seen.withheld);
         assert_int_equal(c->types[t].configured, seen.configured);
         assert_int_equal(c->types[t].up, seen.up);
         assert_int_equal(c->types[t].free, seen.free);
@@ -214,15 +269,20 @@ static void assert_sums(const struct cluster *c, uint32_t max_job)
 {
     int32_t held = 0;
     int32_t gone = 0;
+    int32_t withheld = 0;
 
     for (int32_t i = 0; i < c->n_devices; i++) {
         bool is_up = c->nodes[c->devices[i].node].state == NODE_UP;
+        bool is_clean = c->devices[i].state == DEVICE_CLEAN;
+
+        assert_int_equal(cluster_find_mark(c, i) == NULL, is_clean);
+        withheld += is_up && !is_clean && c->devices[i].job == 0;
 
         assert_int_equal(c->devices[i].job != 0, c->devices[i].flags != 0);
         held += is_up && c->devices[i].job != 0;
         gone += !is_up;
     }
-    assert_counts(c, held, c->n_devices - held - gone, gone);
+    assert_counts(c, held, c->n_devices - held - gone - withheld, gone);
     assert_types(c);
     for (uint32_t job = 1; job <= max_job; job++)
         assert_span(c, job);
@@ -261,6 +321,8 @@ static void cluster_sums_equal_a_long_count(void **state)
             (void)snprintf(name, sizeof name, "n%d", (int)(x >> 35) % 9);
             set_state(&c, name, (x >> 45) & 1 ? NODE_UP : NODE_LOST);
         }
+        if (i % 5 == 0)
+            mark(&c, (int32_t)(x >> 38) % c.n_devices, (x >> 48) % DEVICE_STATE_MAX);
         assert_sums(&c, 8);
     }
     cluster_release(&c);
@@ -292,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cluster_counts_a_lost_node_as_gone),
         cmocka_unit_test(cluster_keeps_a_device_until_both_flags_are_cleared),
+        cmocka_unit_test(cluster_withholds_a_marked_device_once_nobody_holds_it),
         cmocka_unit_test(cluster_refuses_a_node_that_contradicts_it),
         cmocka_unit_test(cluster_finds_nodes_whatever_their_order),
         cmocka_unit_test(cluster_sums_equal_a_long_count),

@@ -272,6 +272,13 @@ static int apply_hold(struct core *core, const struct hold *hold)
     return 0;
 }
 
+static int apply_mark(struct core *core, const struct device_mark *mark)
+{
+    if (!is_time(mark->since_us))
+        return E_CORRUPT;
+    return cluster_put_mark(&core->cluster, mark);
+}
+
 static int profile_cmp(const struct profile *p, uint32_t uid, const char *family,
                        const char *device_type)
 {
@@ -349,6 +356,8 @@ int core_apply(struct core *core, const struct change *change)
         return apply_run(core, &change->u.run);
     case CHANGE_PROFILE:
         return apply_profile(core, change->u.profile);
+    case CHANGE_MARK:
+        return apply_mark(core, &change->u.mark);
     case CHANGE_KIND_MAX:
         break;
     }
@@ -374,6 +383,20 @@ static int snapshot_holds(const struct core *core, struct changes *out)
             change->u.hold = (struct hold){i, n, d->job, d->flags};
         }
         i += n;
+    }
+    return 0;
+}
+
+static int snapshot_marks(const struct core *core, struct changes *out)
+{
+    const struct cluster *c = &core->cluster;
+
+    for (int32_t i = 0; i < c->marks.n; i++) {
+        struct change *change = changes_add(out, CHANGE_MARK);
+
+        if (!change)
+            return E_NOMEM;
+        change->u.mark = c->marks.items[i];
     }
     return 0;
 }
@@ -433,6 +456,7 @@ int core_snapshot(const struct core *core, struct changes *out)
             return E_NOMEM;
         change->u.node = core->cluster.nodes[i];
     }
+    rc = snapshot_marks(core, out);
     for (size_t i = 0; i < core->n_profiles && rc == 0; i++)
         rc = snapshot_profile(&core->profiles[i], out);
     for (size_t i = 0; i < core->n_jobs && rc == 0; i++)

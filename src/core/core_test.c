@@ -508,6 +508,10 @@ static bool same_change(const struct change *a, const struct change *b)
         return strcmp(a->u.config.policy, b->u.config.policy) == 0;
     case CHANGE_PROFILE:
         return strcmp(a->u.profile->family, b->u.profile->family) == 0;
+    case CHANGE_MARK:
+        return a->u.mark.device == b->u.mark.device &&
+               a->u.mark.state == b->u.mark.state &&
+               strcmp(a->u.mark.who, b->u.mark.who) == 0;
     case CHANGE_KIND_MAX:
         break;
     }
@@ -569,6 +573,8 @@ static void random_event(struct rig *r, struct rng *rng)
     event.cause = (enum job_cause)(1 + rng_below(rng, JOB_CAUSE_MAX - 1));
     (void)snprintf(event.node.name, sizeof event.node.name, "%s", node);
     event.node.devices = 2;
+    event.device = (int32_t)rng_below(rng, 4) - 1;
+    event.device_state = (enum device_state)rng_below(rng, DEVICE_STATE_MAX);
     r->now_us += (usec_t)rng_below(rng, 20 * USEC_PER_SEC);
     (void)rig_event(r, event);
 }
@@ -578,8 +584,11 @@ static void settle(struct rig *r)
 {
     static const char *const nodes[] = {"n1", "n2", "n3"};
 
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
         rig_node(r, nodes[i], 2);
+        rig_mark(r, nodes[i], 0, DEVICE_CLEAN, "");
+        rig_mark(r, nodes[i], 1, DEVICE_CLEAN, "");
+    }
     for (int round = 0; round < 1000 && core_n_jobs(r->core) > 0; round++) {
         usec_t wake;
 

@@ -28,6 +28,9 @@ static int dispatch(struct draft *d, const struct event *event, struct err *err)
         return decide_resume(d, event, err);
     case EVENT_PLAN:
         return decide_plan(d);
+    case EVENT_DEVICE:
+        decide_device(d, event);
+        return 0;
     case EVENT_NODE_LOST:
         decide_node_lost(d, event);
         return 0;

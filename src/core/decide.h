@@ -16,6 +16,7 @@ int decide_resume(struct draft *d, const struct event *event, struct err *err);
 int decide_config(struct draft *d, const struct event *event, struct err *err);
 int decide_node_up(struct draft *d, const struct event *event, struct err *err);
 
+void decide_device(struct draft *d, const struct event *event);
 void decide_node_lost(struct draft *d, const struct event *event);
 void decide_started(struct draft *d, const struct event *event);
 void decide_saved(struct draft *d, const struct event *event);

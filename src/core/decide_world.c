@@ -133,7 +133,8 @@ static enum job_state goal_after(struct draft *d, struct job_run *run,
     const struct job *job = core_find_job(d->core, run->id);
     int32_t tries = i32_max(0, job->spec.retries - run->retries_left);
     bool is_fault_of_ours = event->cause == JOB_CAUSE_NODE_LOST ||
-                            event->cause == JOB_CAUSE_LOST || run->is_broken;
+                            event->cause == JOB_CAUSE_LOST ||
+                            event->cause == JOB_CAUSE_DEVICE_BUSY || run->is_broken;
 
     if (event->cause == JOB_CAUSE_DONE) {
         (void)snprintf(why, REASON_MAX_BYTES, "finished");
@@ -471,6 +472,31 @@ void decide_node_lost(struct draft *d, const struct event *event)
     for (uint32_t id = previous_job(c, &node, UINT32_MAX); id != 0;
          id = previous_job(c, &node, id))
         lose_devices(d, id, (int32_t)node.index);
+    d->globals.needs_plan = true;
+}
+
+/* A device that nobody holds is given out, or not, from now on; one that a job holds is
+ * looked at again when the job gives it back. */
+void decide_device(struct draft *d, const struct event *event)
+{
+    const struct cluster *c = core_cluster(d->core);
+    const struct node *node = cluster_find_node(c, event->node.name);
+    struct device_mark mark = {.state = event->device_state, .since_us = d->now_us};
+    const struct device_mark *old;
+    enum device_state before;
+
+    if (!node || event->device < 0 || event->device >= node->devices)
+        return;
+    mark.device = node->first + event->device;
+    if (mark.state != DEVICE_CLEAN)
+        (void)snprintf(mark.who, sizeof mark.who, "%s", event->text);
+    old = cluster_find_mark(c, mark.device);
+    before = old ? old->state : DEVICE_CLEAN;
+    if (before == mark.state && (!old || strcmp(old->who, mark.who) == 0))
+        return;
+    if (before == mark.state)
+        mark.since_us = old->since_us;
+    draft_put_mark(d, &mark);
     d->globals.needs_plan = true;
 }
 

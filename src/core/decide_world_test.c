@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/decide.h"
+#include "core/decide.h"
 
-#include "support/rig.h"
+#include "core/explain.h"
 
 static int report(struct rig *r, int id, enum event_kind kind, const char *node,
                   enum job_cause cause, int64_t samples)
@@ -285,6 +286,116 @@ static void the_owner_knows_the_length_better_than_the_trainer(void **state)
     assert_int_equal(job_samples_total(&spec, &run), 80);
 }
 
+/* Devices that somebody else uses. */
+
+static void a_foreign_device_is_never_given_out_and_the_wait_says_why(void **state)
+{
+    struct explain x;
+    struct rig r;
+    int a, b;
+
+    (void)state;
+    rig_init_pairs(&r);
+    rig_mark(&r, "n2", 1, DEVICE_FOREIGN, "ada, pid 4711, 10240 MiB");
+    a = rig_submit(&r, rig_spec("a", 4, 4));
+    b = rig_submit(&r, rig_spec("b", 1, 3));
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, a)->state, JOB_QUEUED);
+    assert_string_equal(rig_run(&r, a)->reason,
+                        "1 gpu is in use by somebody else (ada, pid 4711, 10240 MiB)");
+    assert_int_equal(rig_held(&r, b), 3);
+    assert_int_equal(core_cluster(r.core)->devices[3].job, 0);
+    assert_int_equal(explain_job(r.core, (uint32_t)a, r.now_us, &x, NULL), 0);
+    assert_int_equal(x.withheld_now, 1);
+    rig_mark(&r, "n2", 1, DEVICE_CLEAN, "");
+    rig_plan(&r);
+    assert_null(strstr(rig_run(&r, a)->reason, "somebody else"));
+    assert_int_equal(core_cluster(r.core)->marks.n, 0);
+    rig_release(&r);
+}
+
+static void a_held_device_that_turns_foreign_is_withheld_after_the_exit(void **state)
+{
+    struct rig r;
+    int a, b;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, rig_spec("a", 4, 4));
+    rig_mark(&r, "n1", 0, DEVICE_FOREIGN, "ada");
+    rig_mark(&r, "n1", 0, DEVICE_FOREIGN, "ada"); /* nothing new */
+    assert_int_equal(r.changes.n, 0);
+    assert_int_equal(rig_held(&r, a), 4);
+    assert_int_equal(cluster_count(core_cluster(r.core)).withheld, 0);
+    b = rig_submit(&r, rig_spec("b", 4, 4));
+    report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_DONE, -1);
+    report(&r, a, EVENT_EXIT, "n2", JOB_CAUSE_DONE, -1);
+    assert_int_equal(cluster_count(core_cluster(r.core)).withheld, 1);
+    assert_int_equal(cluster_count(core_cluster(r.core)).free, 3);
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, b)->state, JOB_QUEUED);
+    rig_release(&r);
+}
+
+static void a_resize_leaves_the_device_that_a_stranger_is_on(void **state)
+{
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, pair_spec(JOB_RESTARTABLE));
+    rig_mark(&r, "n1", 0, DEVICE_STUCK, "pid 5");
+    resize(&r, a, pair_spec(JOB_RESTARTABLE), 3);
+    assert_int_equal(core_cluster(r.core)->devices[0].flags, HOLD_NOW);
+    for (int i = 1; i < 4; i++)
+        assert_true(core_cluster(r.core)->devices[i].flags & HOLD_NEXT);
+    rig_release(&r);
+}
+
+static void a_job_goes_on_where_no_free_device_can_replace_a_foreign_one(void **state)
+{
+    struct job_spec spec = rig_spec("a", 1, 4);
+    struct event update = {.kind = EVENT_UPDATE, .spec = &spec};
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, spec);
+    for (int32_t i = 0; i < 2; i++) {
+        rig_mark(&r, "n1", i, DEVICE_FOREIGN, "ada");
+        rig_mark(&r, "n2", i, DEVICE_FOREIGN, "ada");
+    }
+    update.job = (uint32_t)a;
+    spec.sizes.max = 2;
+    assert_int_equal(rig_event(&r, update), 0);
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
+    assert_int_equal(rig_held(&r, a), 4);
+    rig_release(&r);
+}
+
+static void a_start_on_a_device_in_use_costs_no_retry(void **state)
+{
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_submit(&r, rig_spec("a", 2, 2));
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, a)->state, JOB_STARTING);
+    rig_mark(&r, "n1", 1, DEVICE_FOREIGN, "ada");
+    report(&r, a, EVENT_EXIT, "n1", JOB_CAUSE_DEVICE_BUSY, -1);
+    assert_int_equal(rig_run(&r, a)->state, JOB_QUEUED);
+    assert_int_equal(rig_run(&r, a)->retries_left, 0);
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, a)->state, JOB_STARTING);
+    assert_int_equal(core_cluster(r.core)->devices[1].job, 0);
+    rig_release(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +410,11 @@ int main(void)
         cmocka_unit_test(a_pause_between_retries_ends_its_growth_at_the_sixth),
         cmocka_unit_test(what_was_trained_is_not_what_was_saved),
         cmocka_unit_test(the_owner_knows_the_length_better_than_the_trainer),
+        cmocka_unit_test(a_foreign_device_is_never_given_out_and_the_wait_says_why),
+        cmocka_unit_test(a_held_device_that_turns_foreign_is_withheld_after_the_exit),
+        cmocka_unit_test(a_resize_leaves_the_device_that_a_stranger_is_on),
+        cmocka_unit_test(a_job_goes_on_where_no_free_device_can_replace_a_foreign_one),
+        cmocka_unit_test(a_start_on_a_device_in_use_costs_no_retry),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

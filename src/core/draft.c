@@ -109,6 +109,14 @@ void draft_put_node(struct draft *d, const struct node *node)
         change->u.node = *node;
 }
 
+void draft_put_mark(struct draft *d, const struct device_mark *mark)
+{
+    struct change *change = add(d, CHANGE_MARK);
+
+    if (change)
+        change->u.mark = *mark;
+}
+
 void draft_put_config(struct draft *d, const struct config *config)
 {
     struct change *change = add(d, CHANGE_CONFIG);

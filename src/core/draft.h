@@ -29,6 +29,7 @@ void draft_put_spec(struct draft *d, const struct job_spec *spec);
 void draft_put_model(struct draft *d, uint32_t job, const struct perf_model *model);
 void draft_put_profile(struct draft *d, const struct profile *profile);
 void draft_put_node(struct draft *d, const struct node *node);
+void draft_put_mark(struct draft *d, const struct device_mark *mark);
 void draft_put_config(struct draft *d, const struct config *config);
 /* Joins with the hold before it when they touch and agree. */
 void draft_put_hold(struct draft *d, int32_t device, uint32_t job, uint32_t flags);

@@ -34,6 +34,7 @@ enum event_kind {
     EVENT_ADOPTED,      /* job.id, incarnation: its shims answered */
     EVENT_WAKE,         /* the moment of core_next_wake() has come */
     EVENT_PLAN,         /* the input queue is empty: policy, allocator and scaler run */
+    EVENT_DEVICE,       /* node.name, device, device_state, text: who */
     EVENT_KIND_MAX
 };
 
@@ -52,6 +53,8 @@ struct event {
                               or its checkpoint says; -1: no word */
     int64_t samples_total; /* PERF: of the training, as the trainer says; 0: no word */
     int64_t rate_milli;
+    int32_t device; /* DEVICE: index on its node */
+    enum device_state device_state;
     char text[REASON_MAX_BYTES];
 };
 

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "core/plan.h"
 #include "core/scaler.h"
+#include "core/withheld.h"
 
 static void find_neighbours(const struct plan_item *item, struct explain *x)
 {
@@ -161,6 +162,9 @@ static int fill(const struct core *core, const struct plan *plan,
     if (item->type >= 0) {
         x->free_now = types[item->type].free;
         x->up_now = types[item->type].up;
+        x->withheld_now = types[item->type].withheld;
+        if (x->withheld_now > 0)
+            withheld_text(core_cluster(core), item->type, x->withheld);
     }
     if (item->standing != POLICY_WAITING)
         return 0;
@@ -272,8 +276,8 @@ static void print_start(const struct explain *x, struct buf *out)
     } else if (x->least.size > x->up_now) {
         int32_t more = x->least.size - x->up_now;
 
-        buf_printf(out, "not before %d more gpu%s up\n", more,
-                   more == 1 ? " is" : "s are");
+        buf_printf(out, "not before %d more gpu%s %s\n", more,
+                   more == 1 ? " is" : "s are", more <= x->withheld_now ? "clean" : "up");
     } else if (x->target.size > 0) {
         buf_puts(out, "as soon as its gpus are free\n");
     } else if (x->spared.job != 0) {
@@ -293,6 +297,10 @@ static void print_waiting(const struct explain *x, struct buf *out)
         label(out, "needs");
         buf_printf(out, "%d gpu%s at least; %d free now\n", x->least.size,
                    x->least.size == 1 ? "" : "s", x->free_now);
+    }
+    if (x->withheld_now > 0 && strcmp(x->withheld, x->reason) != 0) {
+        label(out, "withheld");
+        buf_printf(out, "%s\n", x->withheld);
     }
     if (x->n_ahead > 0) {
         label(out, "queue");

@@ -34,14 +34,16 @@ struct explain {
     char spared_why[REASON_MAX_BYTES];
     bool is_planned; /* a plan concerns it now; what follows is 0 or empty otherwise */
     bool is_held_back;
-    usec_t held_us;    /* held back, or `spared` is: longest span until it is looked at
-                          again; USEC_NEVER: until something happens */
-    usec_t retry_us;   /* span until its next attempt; 0: none is waited for */
-    usec_t wait_us;    /* QUEUED: estimated span until it starts; USEC_NEVER: not known */
-    int32_t n_ahead;   /* QUEUED: jobs that stand before it */
-    int32_t free_now;  /* devices of its type that nobody holds */
-    int32_t up_now;    /* devices of its type on nodes that are up */
-    bool is_certified; /* the plan is proven optimal for its rows */
+    usec_t held_us;   /* held back, or `spared` is: longest span until it is looked at
+                         again; USEC_NEVER: until something happens */
+    usec_t retry_us;  /* span until its next attempt; 0: none is waited for */
+    usec_t wait_us;   /* QUEUED: estimated span until it starts; USEC_NEVER: not known */
+    int32_t n_ahead;  /* QUEUED: jobs that stand before it */
+    int32_t free_now; /* devices of its type that nobody holds */
+    int32_t up_now;   /* devices of its type on nodes that are up, less those withheld */
+    int32_t withheld_now;            /* devices of its type that are withheld */
+    char withheld[REASON_MAX_BYTES]; /* why they are; "" without any */
+    bool is_certified;               /* the plan is proven optimal for its rows */
     int64_t objective;
     int64_t bound;
     char reason[REASON_MAX_BYTES];

@@ -64,6 +64,7 @@ enum job_cause {
     JOB_CAUSE_LOST,         /* after a restart of the daemon nobody knows of it */
     JOB_CAUSE_TIME_LIMIT,
     JOB_CAUSE_OUT_OF_MEMORY, /* its micro-batch did not fit: again, with a smaller one */
+    JOB_CAUSE_DEVICE_BUSY,   /* not begun: somebody else was on one of its devices */
     JOB_CAUSE_MAX
 };
 

@@ -14,6 +14,7 @@
 
 #define NAME_MAX_BYTES   64 /* of a job, node, device type or family, with the '\0' */
 #define REASON_MAX_BYTES 96 /* with the '\0' */
+#define DEVICE_WHO_BYTES 64 /* who is on a device that is not given out */
 #define LAUNCH_MAX_BYTES (256 << 10)
 
 #define SIZES_LISTED_MAX 64 /* sizes given one by one */

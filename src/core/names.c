@@ -26,8 +26,10 @@ NAME_FUNCTION(job_accumulate_name, job_accumulate, JOB_ACCUMULATE_MAX, "needed",
 NAME_FUNCTION(job_lr_rule_name, job_lr_rule, JOB_LR_RULE_MAX, "none", "linear", "sqrt")
 NAME_FUNCTION(job_cause_name, job_cause, JOB_CAUSE_MAX, "none", "done", "stopped",
               "user-error", "killed", "node-lost", "start-failed", "lost", "time-limit",
-              "out-of-memory")
+              "out-of-memory", "device-busy")
 NAME_FUNCTION(node_state_name, node_state, NODE_STATE_MAX, "up", "lost")
+NAME_FUNCTION(device_state_name, device_state, DEVICE_STATE_MAX, "clean", "foreign",
+              "stuck")
 NAME_FUNCTION(model_source_name, model_source, MODEL_SOURCE_MAX, "prior", "stated",
               "family", "measured")
 NAME_FUNCTION(model_comm_name, model_comm, MODEL_COMM_MAX, "table", "ring", "tree")
@@ -37,8 +39,8 @@ NAME_FUNCTION(config_scaler_name, config_scaler, CONFIG_SCALER_MAX, "payback", "
 NAME_FUNCTION(event_kind_name, event_kind, EVENT_KIND_MAX, "config", "node-up",
               "node-lost", "submit", "update", "cancel", "pause", "resume", "started",
               "saved", "save-failed", "exit", "perf", "model", "daemon-start", "adopted",
-              "wake", "plan")
+              "wake", "plan", "device")
 NAME_FUNCTION(change_kind_name, change_kind, CHANGE_KIND_MAX, "globals", "config", "node",
-              "hold", "spec", "model", "run", "profile")
+              "hold", "spec", "model", "run", "profile", "mark")
 NAME_FUNCTION(duty_kind_name, duty_kind, DUTY_KIND_MAX, "none", "start", "save", "stop",
               "go-on")

@@ -36,7 +36,8 @@ int place_pool_init(struct place_pool *pool, const struct cluster *c)
     for (int32_t i = 0; i < c->n_devices; i++) {
         uint32_t node = c->devices[i].node;
 
-        if (c->devices[i].job != 0 || c->nodes[node].state != NODE_UP)
+        if (c->devices[i].job != 0 || c->devices[i].state != DEVICE_CLEAN ||
+            c->nodes[node].state != NODE_UP)
             continue;
         pool->free[i] = 1;
         pool->on_node[node]++;
@@ -73,7 +74,15 @@ static void choose(struct choice *x, int32_t device)
     x->devices[x->n++] = device;
 }
 
-/* Counts what the job holds on each node; with `sign` -1 the counts are 0 again. */
+/* What the job may go on with: nobody else is on it. */
+static bool is_kept(const struct choice *x, int32_t device)
+{
+    const struct device *d = &x->pool->cluster->devices[device];
+
+    return d->job == x->job && d->state == DEVICE_CLEAN;
+}
+
+/* Counts what the job may keep on each node; with `sign` -1 the counts are 0 again. */
 static void count_held(struct choice *x, int32_t sign)
 {
     const struct cluster *c = x->pool->cluster;
@@ -81,7 +90,7 @@ static void count_held(struct choice *x, int32_t sign)
 
     cluster_span(c, x->job, &first, &end);
     for (int32_t i = first; i < end; i++)
-        if (c->devices[i].job == x->job)
+        if (is_kept(x, i))
             x->pool->held[c->devices[i].node] += sign;
     x->first_node = first < end ? (int32_t)c->devices[first].node : 0;
     x->end_node = first < end ? (int32_t)c->devices[end - 1].node + 1 : 0;
@@ -116,7 +125,7 @@ static void keep_held(struct choice *x)
         const struct node *node = &c->nodes[at];
 
         for (int32_t i = node->first; i < node->first + node->devices; i++)
-            if (c->devices[i].job == x->job && x->n < x->size)
+            if (is_kept(x, i) && x->n < x->size)
                 choose(x, i);
     }
 }

@@ -11,8 +11,8 @@
 
 #include "core/cluster.h"
 
-/* The devices that may still be given out: those that nobody holds, on nodes that are up,
- * less those that earlier moves of the same plan have taken. */
+/* The devices that may still be given out: those that nobody holds, not marked, on nodes
+ * that are up, less those that earlier moves of the same plan have taken. */
 struct place_pool {
     const struct cluster *cluster; /* lent */
     uint8_t *free;                 /* one byte a device */
@@ -29,9 +29,9 @@ void place_pool_release(struct place_pool *pool);
 void place_pool_take(struct place_pool *pool, const int32_t *devices, int32_t n);
 
 /* Chooses `size` devices of this type (index in the cluster's types) for the job, from
- * those that it holds and those in the pool, which is not changed. Writes ascending
- * indices to ret_devices (room for size). Returns 0, or E_INFEASIBLE when there are too
- * few. */
+ * those that it holds and are not marked and those in the pool, which is not changed.
+ * Writes ascending indices to ret_devices (room for size). Returns 0, or E_INFEASIBLE
+ * when there are too few. */
 int place_choose(struct place_pool *pool, uint32_t job, int32_t type, int32_t size,
                  int32_t *ret_devices);
 

@@ -22,6 +22,7 @@
 #include "core/perf/steps.h"
 #include "core/place.h"
 #include "core/scaler.h"
+#include "core/withheld.h"
 
 #define PLACE_ROUNDS_MAX  3
 #define SCALER_ROUNDS_MAX 64
@@ -209,19 +210,26 @@ static void add_item(struct planner *p, const struct job *job)
     };
 }
 
-/* Counts the devices that the job is giving back. */
+/* Counts the devices that the job is giving back; a marked one will not be free. */
 static void count_releasing(const struct planner *p, const struct job *job)
 {
+    const struct cluster *c = p->cluster;
     uint32_t id = job->spec.id;
-    int32_t held = cluster_held(p->cluster, id, HOLD_NOW | HOLD_NEXT);
+    int32_t held = cluster_held(c, id, HOLD_NOW | HOLD_NEXT);
     int32_t first, end;
 
-    cluster_span(p->cluster, id, &first, &end);
+    cluster_span(c, id, &first, &end);
     if (held == 0)
         return;
     if (job->run.state == JOB_RESIZING)
-        held -= cluster_held(p->cluster, id, HOLD_NEXT);
-    p->releasing[p->cluster->node_types[p->cluster->devices[first].node]] += held;
+        held -= cluster_held(c, id, HOLD_NEXT);
+    for (int32_t i = 0; i < c->marks.n; i++) {
+        const struct device *device = &c->devices[c->marks.items[i].device];
+
+        held -= device->job == id &&
+                (job->run.state != JOB_RESIZING || (device->flags & HOLD_NEXT) == 0);
+    }
+    p->releasing[c->node_types[c->devices[first].node]] += held;
 }
 
 /* Items: pinned and running jobs by id, as they stand in the core; then the queue. */
@@ -477,12 +485,22 @@ static int plan_type(struct planner *p, struct plan_item **items, int32_t n)
 
 /* Placement. */
 
-/* Devices that the move needs beyond those that the job holds. */
+/* Devices that the move needs beyond those that the job holds and may keep. */
 static int32_t extra_devices(const struct planner *p, const struct plan_item *item)
 {
-    int32_t held = cluster_held(p->cluster, item->job->spec.id, HOLD_NOW);
+    uint32_t id = item->job->spec.id;
+    int32_t held = cluster_held(p->cluster, id, HOLD_NOW);
 
+    held -= cluster_held_marked(p->cluster, id);
     return i32_max(0, item->target.size - held);
+}
+
+/* A job with a stranger on its devices, which no free ones can replace, goes on as it is:
+ * nobody gives back what it would wait for. */
+static bool is_stranded(const struct planner *p, const struct plan_item *item)
+{
+    return item->act == PLAN_RESIZE && item->target.size <= item->now.size &&
+           cluster_held_marked(p->cluster, item->job->spec.id) > 0;
 }
 
 static int place_item(struct planner *p, struct plan_item *item)
@@ -491,6 +509,10 @@ static int place_item(struct planner *p, struct plan_item *item)
     int32_t n_free = p->pool.of_type[item->type];
     int rc;
 
+    if (extra > n_free && is_stranded(p, item)) {
+        item->act = PLAN_KEEP;
+        return 0;
+    }
     if (extra > n_free) {
         p->pool.of_type[item->type] = 0; /* set aside for it */
         item->act = PLAN_AWAIT;
@@ -588,6 +610,42 @@ static int one_round(struct planner *p)
         first = end;
     }
     return rc < 0 ? rc : place_all(p);
+}
+
+/* Whether a job that needs so many would start, or could start when others end, if it
+ * were not for the devices that are withheld; `left` are free. */
+static bool lacks_withheld(const struct cluster_type *type, int32_t least, int32_t left)
+{
+    return (least > left && least <= left + type->withheld) ||
+           (least > type->up && least <= type->up + type->withheld);
+}
+
+/* Those that wait for devices of this type that are withheld. */
+static void tell_withheld_type(struct planner *p, int32_t index)
+{
+    const struct cluster_type *type = &p->cluster->types[index];
+    bool is_queue = core_config(p->core)->admission == CONFIG_ADMIT_QUEUE;
+    int32_t left = p->n_moves > 0 ? p->pool.of_type[index] : type->free;
+
+    for (int32_t i = 0; i < p->plan->n_items; i++) {
+        struct plan_item *item = &p->plan->items[i];
+        int32_t least;
+
+        if (item->type != index || item->act != PLAN_WAIT)
+            continue;
+        least = row_min_size(item->row);
+        if (lacks_withheld(type, least, left))
+            withheld_text(p->cluster, index, item->reason);
+        if (is_queue && least <= type->up)
+            return; /* the others stand behind it */
+    }
+}
+
+static void tell_withheld(struct planner *p)
+{
+    for (int32_t i = 0; i < p->cluster->n_types; i++)
+        if (p->cluster->types[i].withheld > 0)
+            tell_withheld_type(p, i);
 }
 
 static void set_wake(struct planner *p)
@@ -690,6 +748,8 @@ int plan_make(const struct core *core, usec_t now_us, struct plan *ret)
             break;
     }
     set_wake(&p);
+    if (rc == 0)
+        tell_withheld(&p);
     planner_release(&p);
     return rc;
 }

@@ -59,6 +59,7 @@ static const char *meaning(enum job_cause cause)
         [JOB_CAUSE_LOST] = "its processes were gone when the daemon came back",
         [JOB_CAUSE_TIME_LIMIT] = "its time limit was over",
         [JOB_CAUSE_OUT_OF_MEMORY] = "its devices had too little memory",
+        [JOB_CAUSE_DEVICE_BUSY] = "its devices were in use when it was to start",
     };
 
     ASSERT((unsigned)cause < (unsigned)JOB_CAUSE_MAX);

@@ -369,6 +369,7 @@ static bool is_request(enum event_kind kind)
     case EVENT_ADOPTED:
     case EVENT_WAKE:
     case EVENT_PLAN:
+    case EVENT_DEVICE:
     case EVENT_KIND_MAX:
         break;
     }

@@ -332,6 +332,19 @@ static void tell_node(struct story *s, const struct core *core, usec_t now_us,
         story_note(s, now_us, node->name, before ? "back" : "new", detail, "");
 }
 
+static void tell_mark(struct story *s, const struct core *core, usec_t now_us,
+                      const struct device_mark *mark)
+{
+    const struct cluster *c = core_cluster(core);
+    const struct device *device = &c->devices[mark->device];
+    const struct node *node = &c->nodes[device->node];
+    char detail[TEXT_MAX];
+
+    (void)snprintf(detail, sizeof detail, "gpu %d%s", mark->device - node->first,
+                   device->job != 0 ? ", held" : "");
+    story_note(s, now_us, node->name, device_state_name(mark->state), detail, mark->who);
+}
+
 static void tell_spec(struct story *s, const struct core *core, usec_t now_us,
                       const struct job_spec *spec)
 {
@@ -376,6 +389,9 @@ static void watch_change(void *ctx, const struct core *before, const struct even
         break;
     case CHANGE_CONFIG:
         tell_config(s, event->time_us, &change->u.config);
+        break;
+    case CHANGE_MARK:
+        tell_mark(s, before, event->time_us, &change->u.mark);
         break;
     case CHANGE_GLOBALS:
     case CHANGE_HOLD:

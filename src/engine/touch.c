@@ -77,6 +77,7 @@ static int touch_change(struct touches *t, const struct core *core,
     case CHANGE_NODE:
     case CHANGE_MODEL:
     case CHANGE_PROFILE:
+    case CHANGE_MARK:
     case CHANGE_KIND_MAX:
         break;
     }

@@ -8,6 +8,7 @@
 
 #include "api/api.h"
 #include "backend/local/local.h"
+#include "backend/local/nvml.h"
 #include "engine/engine.h"
 #include "loop/clock.h"
 #include "loop/loop.h"
@@ -32,6 +33,8 @@ struct daemon {
     int listen_fd;
     struct node node; /* this machine */
     enum order_device device_kind;
+    struct nvml *nvml; /* NULL: the devices are CPU slots, or there are none */
+    struct nvml_device gpus[NODE_DEVICES_MAX];
     bool is_stopping;
     bool has_failed;
 };

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/local/nvml.h"
 #include "backend/local/vault.h"
 #include "loop/socket.h"
 #include "prog/elastaned.h"
@@ -31,7 +30,6 @@ static int before_commit(void *arg, struct err *err) /* the store's thread */
 
 static int find_devices(struct daemon *d, struct err *err)
 {
-    static struct nvml_device gpus[NODE_DEVICES_MAX];
     char why[NVML_WHY_BYTES];
     struct node *node = &d->node;
 
@@ -40,9 +38,11 @@ static int find_devices(struct daemon *d, struct err *err)
     (void)snprintf(node->device_type, sizeof(node->device_type), "cpu");
     node->devices = d->options.devices;
     if (d->options.devices < 0) {
-        node->devices = nvml_discover(gpus, NODE_DEVICES_MAX, why);
+        d->nvml = nvml_open(why);
+        node->devices =
+            d->nvml ? nvml_discover(d->nvml, d->gpus, NODE_DEVICES_MAX, why) : 0;
         d->device_kind = ORDER_CUDA;
-        nvml_device_type(gpus, node->devices, node->device_type);
+        nvml_device_type(d->gpus, node->devices, node->device_type);
         if (node->devices == 0)
             say(LOG_WARNING, "%s; jobs will wait. For CPU slots use --devices N", why);
     }
@@ -143,6 +143,16 @@ static int open_state(struct daemon *d, struct err *err)
     return 0;
 }
 
+static struct local_gpus gpus_of(const struct daemon *d)
+{
+    return (struct local_gpus){.nvml = d->nvml,
+                               .list = d->gpus,
+                               .n = d->nvml ? d->node.devices : 0,
+                               .mem_bytes = d->options.foreign_mem,
+                               .patrol_us = d->options.patrol_us,
+                               .clean_us = d->options.foreign_clean_us};
+}
+
 static int make_parts(struct daemon *d, struct err *err)
 {
     const struct local_options options = {.loop = d->loop,
@@ -151,6 +161,7 @@ static int make_parts(struct daemon *d, struct err *err)
                                           .shim = d->options.shim,
                                           .node = d->options.node,
                                           .devices = d->device_kind,
+                                          .gpus = gpus_of(d),
                                           .pace = d->options.pace,
                                           .kick = daemon_kick,
                                           .log = daemon_log,
@@ -248,6 +259,7 @@ void daemon_release(struct daemon *d)
     if (store_close(d->store, &err) < 0) /* its thread may still need the backend */
         say_err(&err);
     local_free(d->local);
+    nvml_close(d->nvml);
     socket_unlisten(d->options.socket, d->listen_fd);
     loop_timer_free(d->run);
     loop_wake_free(d->wake);

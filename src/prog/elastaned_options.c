@@ -16,11 +16,18 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "wire/pace.h"
+#include "wire/quantity.h"
+
+#define FOREIGN_MEM      ((int64_t)512 << 20) /* room for what drivers and desktops keep */
+#define FOREIGN_CLEAN_US (30 * USEC_PER_SEC)
+#define PATROL_US        (5 * USEC_PER_SEC)
+#define PATROL_LEAST_US  (10 * USEC_PER_MSEC)
 
 enum option_kind {
     OPTION_TEXT,
     OPTION_NUMBER,
     OPTION_SPAN,
+    OPTION_BYTES,
     OPTION_WORD, /* one of those that a function names */
     OPTION_PACE,
     OPTION_HELP,
@@ -78,6 +85,13 @@ static const struct option_line lines[] = {
      SPAN(admit_wait_us, GIVEN_ADMIT_WAIT)},
     {"interval", "SPAN", "plan at multiples of this only; 0: whenever it is needed",
      SPAN(interval_us, GIVEN_INTERVAL)},
+    {"foreign-mem", "SIZE", "more GPU memory in use means that somebody else is on it",
+     .kind = OPTION_BYTES, .offset = AT(foreign_mem)},
+    {"foreign-clean", "SPAN",
+     "a GPU is given out again when nobody was on it for so long", .kind = OPTION_SPAN,
+     .offset = AT(foreign_clean_us)},
+    {"patrol", "SPAN", "between two looks at the GPUs", .kind = OPTION_SPAN,
+     .offset = AT(patrol_us)},
     {"pace", "PACE", "ELASTANE_PACE of all jobs: slots that stand in for GPUs",
      .kind = OPTION_PACE, .offset = AT(pace)},
     {"shim", "PATH", "elastane-shim (beside this program)", TEXT(shim)},
@@ -141,6 +155,9 @@ static int take(const struct option_line *line, const char *text, struct options
         break;
     case OPTION_SPAN:
         rc = span_parse(text, (usec_t *)(void *)to, &why);
+        break;
+    case OPTION_BYTES:
+        rc = quantity_bytes(text, (int64_t *)(void *)to, &why);
         break;
     case OPTION_WORD:
         return take_word(line, text, to, err);
@@ -220,6 +237,8 @@ static int complete(struct options *o, struct err *err)
 {
     int rc = o->state[0] ? 0 : default_state(o, err);
 
+    if (rc == 0 && o->patrol_us < PATROL_LEAST_US)
+        rc = err_field(err, E_INVALID, "patrol", "is too short; 10ms or more");
     if (rc == 0 && !o->socket[0])
         rc = default_socket(o, err);
     if (rc == 0 && !o->shim[0])
@@ -242,7 +261,10 @@ enum options_verdict options_read(int argc, char **argv, struct options *ret,
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
         table[i] = (struct option){
             lines[i].name, lines[i].argument ? required_argument : no_argument, NULL, 0};
-    *ret = (struct options){.devices = -1};
+    *ret = (struct options){.devices = -1,
+                            .foreign_mem = FOREIGN_MEM,
+                            .foreign_clean_us = FOREIGN_CLEAN_US,
+                            .patrol_us = PATROL_US};
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":", table, &index)) != -1) {
         if (c != 0) {

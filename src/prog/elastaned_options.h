@@ -28,6 +28,9 @@ struct options {
     char node[NAME_MAX_BYTES];
     int32_t devices; /* -1: as many GPUs as there are */
     const char *pace;
+    int64_t foreign_mem; /* bytes */
+    usec_t foreign_clean_us;
+    usec_t patrol_us;
     unsigned given;       /* which settings below were stated */
     struct config config; /* those settings; the others are 0 */
 };

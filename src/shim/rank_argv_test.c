@@ -14,7 +14,8 @@
 static void words_are(enum launch_form form, const char *const *given,
                       const char *const *expected)
 {
-    struct order_rank ranks[] = {{0, 3}, {1, 5}, {2, 6}};
+    struct order_rank ranks[] = {
+        {.rank = 0, .device = 3}, {.rank = 1, .device = 5}, {.rank = 2, .device = 6}};
     struct order_words words = {0};
     struct order order;
     size_t n = 0;

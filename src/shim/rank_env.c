@@ -69,14 +69,24 @@ static void put_ppm(struct env_writer *w, const char *name, int64_t ppm)
     put(w, "%s=%lld.%06lld", name, (long long)(ppm / PPM), (long long)(ppm % PPM));
 }
 
+/* UUIDs mean the same device whatever CUDA_DEVICE_ORDER says and wherever the command
+ * runs, in a container too. CUDA stops reading at the first word of another form, so it
+ * is UUIDs for all or indices for all. */
 static void put_cuda(struct env_writer *w, const struct order *order, int32_t index)
 {
+    int32_t end = order->launch == LAUNCH_RANK ? index + 1 : order->n_ranks;
+    bool has_uuids = true;
     struct buf list;
 
     buf_init(&list, VALUE_MAX_BYTES);
-    buf_printf(&list, "%d", order->ranks[index].device);
-    for (int32_t i = 1; order->launch != LAUNCH_RANK && i < order->n_ranks; i++)
-        buf_printf(&list, ",%d", order->ranks[i].device);
+    for (int32_t i = 0; i < order->n_ranks; i++)
+        has_uuids = has_uuids && order->ranks[i].uuid[0] != '\0';
+    for (int32_t i = index; i < end; i++) {
+        if (has_uuids)
+            buf_printf(&list, "%s%s", i > index ? "," : "", order->ranks[i].uuid);
+        else
+            buf_printf(&list, "%s%d", i > index ? "," : "", order->ranks[i].device);
+    }
     if (w->rc == 0)
         w->rc = buf_error(&list);
     if (w->rc == 0)

@@ -35,8 +35,10 @@ static const char *value(const struct order_words *words, const char *name)
 
 static void order_of_two(struct order *order)
 {
-    static struct order_rank ranks[] = {{0, 3}, {1, 5}};
+    static struct order_rank ranks[2];
 
+    ranks[0] = (struct order_rank){.rank = 0, .device = 3};
+    ranks[1] = (struct order_rank){.rank = 1, .device = 5};
     order_init(order);
     order->job = 7;
     order->plan = (struct job_plan){9, 2, 100, 25, 2};
@@ -154,6 +156,29 @@ static void rank_env_of_a_gpu_names_the_device(void **state)
     forget(&order);
 }
 
+static void rank_env_names_gpus_by_uuid_when_all_have_one(void **state)
+{
+    struct order order;
+    struct order_words words;
+
+    (void)state;
+    order_of_two(&order);
+    order.device_kind = ORDER_CUDA;
+    memcpy(order.ranks[1].uuid, "GPU-b", sizeof "GPU-b");
+    words = built(&order, 1); /* never one of each kind */
+    assert_string_equal(value(&words, "CUDA_VISIBLE_DEVICES"), "5");
+    rank_env_release(&words);
+    memcpy(order.ranks[0].uuid, "GPU-a", sizeof "GPU-a");
+    words = built(&order, 1);
+    assert_string_equal(value(&words, "CUDA_VISIBLE_DEVICES"), "GPU-b");
+    rank_env_release(&words);
+    order.launch = LAUNCH_NODE;
+    words = built(&order, 0);
+    assert_string_equal(value(&words, "CUDA_VISIBLE_DEVICES"), "GPU-a,GPU-b");
+    rank_env_release(&words);
+    forget(&order);
+}
+
 static void rank_env_of_a_job_without_batch_has_no_batch(void **state)
 {
     struct order order;
@@ -178,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_launcher_sees_all_devices_and_is_no_rank),
         cmocka_unit_test(rank_env_lets_no_foreign_rank_leak_in),
         cmocka_unit_test(rank_env_of_a_gpu_names_the_device),
+        cmocka_unit_test(rank_env_names_gpus_by_uuid_when_all_have_one),
         cmocka_unit_test(rank_env_of_a_job_without_batch_has_no_batch),
     };
 

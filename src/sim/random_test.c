@@ -62,7 +62,7 @@ static void add_fault(struct rng *rng, struct buf *out, int n_jobs, int n_nodes)
     int node = (int)rng_between(rng, 1, n_nodes);
     int at = minutes(rng, 1, 90);
 
-    switch (rng_below(rng, 11)) {
+    switch (rng_below(rng, 13)) {
     case 0:
     case 1:
         buf_printf(out, "fault n%d down at %dm, up at %dm\n", node, at,
@@ -93,6 +93,11 @@ static void add_fault(struct rng *rng, struct buf *out, int n_jobs, int n_nodes)
     case 8:
         buf_printf(out, "user pause j%d at %dm, resume j%d at %dm\n", job, at, job,
                    at + minutes(rng, 1, 20));
+        break;
+    case 10:
+    case 11:
+        buf_printf(out, "fault n%d device 0 %s at %dm until %dm\n", node,
+                   rng_below(rng, 3) ? "foreign" : "stuck", at, at + minutes(rng, 1, 60));
         break;
     case 9:
         buf_printf(out, "user cancel j%d at %dm\n", job, at);

@@ -64,6 +64,7 @@ enum scn_kind {
     SCN_DAEMON,      /* by_us: the daemon dies and is back after that span */
     SCN_STORE_FAILS,
     SCN_STORE_WORKS,
+    SCN_DEVICE, /* node, device, device_state */
     SCN_KIND_MAX
 };
 
@@ -75,6 +76,8 @@ struct scn_action {
     usec_t by_us;
     int32_t exit_code;
     enum scn_answer answer;
+    int32_t device; /* index on its node */
+    enum device_state device_state;
     struct job_spec *spec; /* owned */
     struct config *config; /* owned */
 };

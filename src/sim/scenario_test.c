@@ -146,7 +146,7 @@ static void scenario_refuses_with_line_field_and_reason(void **state)
         {"job j colour blue", "job", "has no key 'colour'"},
         {"job j weight 1.2345678", "weight", "give a number"},
         {"fault n9 down at 1m", "fault", "a job or node of the lines above"},
-        {"fault n1 melts at 1m", "fault", "give down or up"},
+        {"fault n1 melts at 1m", "fault", "give down, up or device"},
         {"fault old save explodes at 1m", "fault", "'save hangs'"},
         {"fault store fails at 2m until 1m", "fault", "ends before it begins"},
         {"fault daemon restart at 1m, crash at 2m", "fault", "one event only"},

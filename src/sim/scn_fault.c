@@ -29,14 +29,45 @@ static int read_at(struct scn_line *line, const char *field, usec_t *ret)
     return rc < 0 ? rc : scn_span(line, field, ret);
 }
 
-/* down at T | up at T */
+/* device N foreign|stuck at T [until T] */
+static int read_device_fault(struct scenario *scn, struct scn_line *line, int32_t node)
+{
+    static const char *const verbs[] = {"foreign", "stuck"};
+    struct scn_action action = {.kind = SCN_DEVICE, .node = node};
+    struct scn_action clean = action;
+    int64_t device = 0;
+    int verb = 0;
+    int rc;
+
+    if (scn->nodes[node].devices == 0)
+        return scn_fail(line, "device", "is not there: the node has none");
+    rc = scn_count(line, "device", 0, scn->nodes[node].devices - 1, &device);
+    if (rc == 0)
+        rc = scn_choice(line, "fault", verbs, 2, &verb);
+    action.device = clean.device = (int32_t)device;
+    action.device_state = verb == 0 ? DEVICE_FOREIGN : DEVICE_STUCK;
+    if (rc == 0)
+        rc = read_at(line, "fault", &action.at_us);
+    if (rc == 0)
+        rc = add(scn, &action);
+    if (rc < 0 || !scn_take(line, "until"))
+        return rc;
+    rc = scn_span(line, "fault", &clean.at_us);
+    if (rc == 0 && clean.at_us < action.at_us)
+        rc = scn_fail(line, "fault", "ends before it begins");
+    return rc < 0 ? rc : add(scn, &clean);
+}
+
+/* down at T | up at T | device ... */
 static int read_node_fault(struct scenario *scn, struct scn_line *line, int32_t node)
 {
-    static const char *const verbs[] = {"down", "up"};
+    static const char *const verbs[] = {"down", "up", "device"};
     struct scn_action action = {.node = node};
     int verb = 0;
-    int rc = scn_choice(line, "fault", verbs, 2, &verb);
+    int rc = scn_choice(line, "fault", verbs, 3, &verb);
 
+    if (rc == 0 && verb == 2)
+        return read_device_fault(scn, line, node);
     action.kind = verb == 0 ? SCN_NODE_DOWN : SCN_NODE_UP;
     if (rc == 0)
         rc = read_at(line, "fault", &action.at_us);

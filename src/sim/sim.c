@@ -387,6 +387,9 @@ static void strike(struct runner *r, const struct scn_action *action, uint64_t i
     case SCN_NODE_UP:
         has_effect = world_node_up(r->world, r->now_us, action->node);
         break;
+    case SCN_DEVICE:
+        has_effect = world_device(r->world, r->now_us, action);
+        break;
     case SCN_CRASH:
         has_effect = world_crash(r->world, r->now_us, action->job, action->exit_code);
         break;

@@ -110,7 +110,8 @@ static bool fill_nodes(struct world *w)
         const struct wtimer up = {.kind = T_NODE_UP, .node = (int32_t)i};
 
         w->nodes[i].owners = mem_new((size_t)node->devices, sizeof(uint32_t));
-        if (!w->nodes[i].owners)
+        w->nodes[i].marks = mem_new((size_t)node->devices, sizeof(struct wmark));
+        if (!w->nodes[i].owners || !w->nodes[i].marks)
             return false;
         world_push(w, SIM_ZERO_US + node->at_us, &up);
     }
@@ -149,8 +150,10 @@ void world_free(struct world *w)
     heap_release(&w->timers);
     for (size_t i = 0; w->jobs && i < w->scn->n_jobs; i++)
         mem_free(w->jobs[i].procs);
-    for (size_t i = 0; w->nodes && i < w->scn->n_nodes; i++)
+    for (size_t i = 0; w->nodes && i < w->scn->n_nodes; i++) {
         mem_free(w->nodes[i].owners);
+        mem_free(w->nodes[i].marks);
+    }
     mem_free(w->jobs);
     mem_free(w->nodes);
     mem_free(w->by_name);
@@ -174,6 +177,28 @@ static void node_event(const struct world *w, enum event_kind kind, int32_t node
     memcpy(ret->node.name, n->name, sizeof ret->node.name);
     memcpy(ret->node.device_type, n->device_type, sizeof ret->node.device_type);
     ret->node.devices = n->devices;
+}
+
+static void device_event(const struct world *w, const struct wtimer *timer,
+                         struct event *ret)
+{
+    static const char *const who[DEVICE_STATE_MAX] = {
+        "", "ada, pid 4711, 10240 MiB", "pid 4712, 700 MiB of a job that has ended"};
+
+    node_event(w, EVENT_DEVICE, timer->node, ret);
+    ret->device = timer->device;
+    ret->device_state = w->nodes[timer->node].marks[timer->device].state;
+    (void)snprintf(ret->text, sizeof ret->text, "%s", who[ret->device_state]);
+}
+
+/* How the devices are that were not always clean. */
+static void report_devices(struct world *w, usec_t now_us, int32_t node)
+{
+    struct wtimer timer = {.kind = T_DEVICE, .node = node};
+
+    for (; timer.device < w->scn->nodes[node].devices; timer.device++)
+        if (w->nodes[node].marks[timer.device].is_touched)
+            world_push(w, now_us, &timer);
 }
 
 static void deliver(struct world *w, const struct wtimer *timer, struct event *ret)
@@ -234,6 +259,10 @@ static bool fire(struct world *w, const struct wtimer *timer, usec_t at_us,
             return false;
         node->is_reported_lost = false;
         node_event(w, EVENT_NODE_UP, timer->node, ret);
+        report_devices(w, at_us, timer->node);
+        return true;
+    case T_DEVICE:
+        device_event(w, timer, ret);
         return true;
     case T_STARTED:
     case T_FINISH:
@@ -385,6 +414,19 @@ bool world_node_up(struct world *w, usec_t now_us, int32_t node)
     return true;
 }
 
+bool world_device(struct world *w, usec_t now_us, const struct scn_action *action)
+{
+    struct wmark *mark = &w->nodes[action->node].marks[action->device];
+    const struct wtimer timer = {
+        .kind = T_DEVICE, .node = action->node, .device = action->device};
+
+    if (mark->state == action->device_state)
+        return false;
+    *mark = (struct wmark){.state = action->device_state, .is_touched = true};
+    world_push(w, now_us, &timer);
+    return true;
+}
+
 bool world_crash(struct world *w, usec_t now_us, int32_t job, int32_t exit_code)
 {
     return wjob_crash(w, &w->jobs[job], now_us, exit_code);
@@ -410,8 +452,10 @@ void world_reconnect(struct world *w, usec_t now_us)
                                .node = (int32_t)i,
                                .serial = w->nodes[i].serial};
 
-        if (w->scn->nodes[i].at_us + SIM_ZERO_US <= now_us)
-            world_push(w, now_us, &timer);
+        if (w->scn->nodes[i].at_us + SIM_ZERO_US > now_us)
+            continue;
+        world_push(w, now_us, &timer);
+        report_devices(w, now_us, (int32_t)i);
     }
     for (size_t i = 0; i < w->scn->n_jobs; i++)
         wjob_report(w, &w->jobs[i], now_us);

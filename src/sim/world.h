@@ -35,6 +35,8 @@ void world_forget(struct world *w, uint32_t job);
 /* Faults. False when the fault finds nothing to strike (no such process now). */
 bool world_node_down(struct world *w, usec_t now_us, int32_t node);
 bool world_node_up(struct world *w, usec_t now_us, int32_t node);
+/* SCN_DEVICE. A start on a device that is not clean is refused. */
+bool world_device(struct world *w, usec_t now_us, const struct scn_action *action);
 bool world_crash(struct world *w, usec_t now_us, int32_t job, int32_t exit_code);
 /* SCN_SAVE_FAILS, SCN_SAVE_HANGS, SCN_START_FAILS, SCN_LOST, SCN_LATE, SCN_TWICE: waits
  * for the next occasion. */

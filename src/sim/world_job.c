@@ -260,7 +260,9 @@ static void end_all(struct world *w, struct wjob *j, usec_t now_us, enum job_cau
             continue;
         end_proc(w, j, &j->procs[i], cause, exit_code);
         answer_exit(w, j, now_us, &j->procs[i],
-                    cause == JOB_CAUSE_START_FAILED ? "the command was not found" : NULL);
+                    cause == JOB_CAUSE_START_FAILED  ? "the command was not found"
+                    : cause == JOB_CAUSE_DEVICE_BUSY ? "a gpu was in use by somebody else"
+                                                     : NULL);
     }
     enter(w, j, W_ENDED, now_us);
 }
@@ -295,11 +297,16 @@ static void claim(struct world *w, struct wjob *j, int32_t node, int32_t slot)
         world_broken(w, "job %u starts on device %d of %s, where job %u still runs",
                      j->id, slot, w->scn->nodes[node].name, *owner);
     *owner = j->id;
+    j->is_refused |= w->nodes[node].marks[slot].state != DEVICE_CLEAN;
 }
 
 void wjob_started(struct world *w, struct wjob *j, usec_t now_us)
 {
     ASSERT(j->state == W_STARTING);
+    if (j->is_refused) {
+        end_all(w, j, now_us, JOB_CAUSE_DEVICE_BUSY, 0);
+        return;
+    }
     if (j->start_fails) {
         j->start_fails = false;
         end_all(w, j, now_us, JOB_CAUSE_START_FAILED, 127);
@@ -377,6 +384,7 @@ void wjob_begin(struct world *w, struct wjob *j, usec_t now_us, const struct cor
     j->plan = duty->plan;
     j->samples = j->saved;
     j->is_saved_on_exit = false;
+    j->is_refused = false;
     j->n_procs = 0;
     memset(j->pending, 0, sizeof j->pending);
     for (int32_t d = 0; d < c->n_devices; d++) {
@@ -384,6 +392,10 @@ void wjob_begin(struct world *w, struct wjob *j, usec_t now_us, const struct cor
 
         if (c->devices[d].job == j->id && (c->devices[d].flags & HOLD_NEXT))
             claim(w, j, scenario_find_node(w->scn, node->name), d - node->first);
+    }
+    if (j->is_refused) {
+        after(w, j, T_STARTED, now_us);
+        return;
     }
     after(w, j, T_STARTED,
           now_us +

@@ -47,6 +47,7 @@ struct wjob {
     struct wproc *procs;
     int32_t n_procs;
     size_t cap_procs;
+    bool is_refused; /* one of its devices was not clean at the start */
     bool save_fails, save_hangs, start_fails; /* armed faults */
     bool lose[SCN_ANSWER_MAX];
     bool twice[SCN_ANSWER_MAX];
@@ -54,11 +55,17 @@ struct wjob {
     int32_t pending[SCN_ANSWER_MAX]; /* answers on the way */
 };
 
+struct wmark {
+    enum device_state state;
+    bool is_touched; /* it was not clean once, so its state is reported */
+};
+
 struct wnode {
     bool is_down;
     bool is_reported_lost;
     uint32_t serial;
-    uint32_t *owners; /* id of the job whose process lives on the device; 0: none */
+    uint32_t *owners;    /* id of the job whose process lives on the device; 0: none */
+    struct wmark *marks; /* one a device */
 };
 
 enum wtimer_kind {
@@ -70,6 +77,7 @@ enum wtimer_kind {
     T_ANSWER, /* job, answer */
     T_NODE_LOST,
     T_NODE_UP,
+    T_DEVICE, /* node, device */
 };
 
 struct wanswer {
@@ -88,6 +96,7 @@ struct wtimer {
     enum wtimer_kind kind;
     int32_t job;
     int32_t node;
+    int32_t device;
     uint32_t serial;
     struct wanswer answer;
 };

@@ -215,26 +215,53 @@ static void put_node_jobs(struct jsonout *j, const struct core *core, int32_t no
     jsonout_close(j, ']');
 }
 
+/* The devices of the node that may not be given out, and why. */
+static void put_marks(struct jsonout *j, const struct cluster *cluster,
+                      const struct node *node)
+{
+    jsonout_open(j, "marks", '[');
+    for (int32_t i = 0; i < cluster->marks.n; i++) {
+        const struct device_mark *mark = &cluster->marks.items[i];
+
+        if (cluster->devices[mark->device].node != node->index)
+            continue;
+        jsonout_open(j, NULL, '{');
+        jsonout_i64(j, "device", mark->device - node->first);
+        jsonout_i64(j, "job", cluster->devices[mark->device].job);
+        jsonout_i64(j, "since_us", mark->since_us);
+        jsonout_text(j, "state", device_state_name(mark->state));
+        jsonout_text(j, "who", mark->who);
+        jsonout_close(j, '}');
+    }
+    jsonout_close(j, ']');
+}
+
 static void put_node(struct jsonout *j, const struct core *core, int32_t index)
 {
     const struct cluster *cluster = core_cluster(core);
     const struct node *node = &cluster->nodes[index];
     bool is_up = node->state == NODE_UP;
     int32_t held = 0;
+    int32_t withheld = 0;
 
-    for (int32_t i = node->first; i < node->first + node->devices; i++)
-        held += cluster->devices[i].job != 0;
-    held = is_up ? held : 0;
+    for (int32_t i = node->first; is_up && i < node->first + node->devices; i++) {
+        const struct device *device = &cluster->devices[i];
+
+        held += device->job != 0;
+        withheld += device->job == 0 && device->state != DEVICE_CLEAN;
+    }
     jsonout_open(j, NULL, '{');
     jsonout_text(j, "device_type", node->device_type);
     jsonout_i64(j, "devices", node->devices);
-    jsonout_i64(j, "free", is_up ? node->devices - held : 0);
+    jsonout_i64(j, "free", is_up ? node->devices - held - withheld : 0);
     jsonout_i64(j, "gone", is_up ? 0 : node->devices);
     jsonout_i64(j, "held", held);
     put_node_jobs(j, core, index);
+    put_marks(j, cluster, node);
     jsonout_text(j, "name", node->name);
     jsonout_i64(j, "since_us", node->since_us);
     jsonout_text(j, "state", node_state_name(node->state));
+    jsonout_i64(j, "withheld", withheld);
     jsonout_close(j, '}');
 }
 
@@ -280,6 +307,7 @@ void answer_status(const struct answer_status *s, const struct core *core,
     jsonout_i64(&j, "gone", count.gone);
     jsonout_i64(&j, "held", count.held);
     jsonout_i64(&j, "total", count.total);
+    jsonout_i64(&j, "withheld", count.withheld);
     jsonout_close(&j, '}');
     jsonout_bool(&j, "is_blocked", s->is_blocked);
     put_counts(&j, core);

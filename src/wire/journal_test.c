@@ -55,6 +55,8 @@ static const char *const event_texts[] = {
     "{\"incarnation\":3,\"job\":1,\"kind\":\"adopted\",\"time_us\":16}",
     "{\"kind\":\"wake\",\"time_us\":17}",
     "{\"kind\":\"plan\",\"time_us\":18}",
+    "{\"device\":2,\"device_state\":\"foreign\",\"kind\":\"device\",\"node\":\"n1\","
+    "\"text\":\"ada, pid 7\",\"time_us\":19}",
 };
 
 static const char changes_text[] =
@@ -74,7 +76,9 @@ static const char changes_text[] =
     "\"size\":4},\"reason\":\"4 to 2\",\"stalls\":{\"restart_us\":9},"
     "\"state\":\"stopping\"}},"
     "{\"kind\":\"profile\",\"profile\":{\"family\":\"cnn\",\"model\":{\"source\":"
-    "\"measured\"},\"uid\":7,\"updated_us\":3}}]";
+    "\"measured\"},\"uid\":7,\"updated_us\":3}},"
+    "{\"kind\":\"mark\",\"mark\":{\"device\":2,\"since_us\":3,\"state\":\"stuck\","
+    "\"who\":\"pid 7\"}}]";
 
 static char *text_of_event(const struct event *event)
 {

@@ -198,6 +198,8 @@ static int ranks_to_json(json_t *object, const struct order *order)
             json_object_set_new(one, "device", json_integer(order->ranks[i].device));
 
         bad |= json_object_set_new(one, "rank", json_integer(order->ranks[i].rank));
+        if (order->ranks[i].uuid[0])
+            bad |= json_object_set_new(one, "uuid", json_string(order->ranks[i].uuid));
         if (json_array_append_new(array, one) < 0 || bad) {
             json_decref(array);
             return E_NOMEM;
@@ -378,6 +380,19 @@ static int words_from_json(const json_t *object, const char *key,
     return 0;
 }
 
+/* An order of an older daemon has none. The comma parts devices in a list. */
+static int uuid_from_json(const json_t *value, char uuid[ORDER_UUID], struct err *err)
+{
+    const char *text = json_string_value(value);
+
+    if (!value)
+        return 0;
+    if (!text || strlen(text) >= ORDER_UUID || strchr(text, ','))
+        return err_field(err, E_INVALID, "ranks", "has a bad uuid");
+    memcpy(uuid, text, strlen(text) + 1);
+    return 0;
+}
+
 static int ranks_from_json(const json_t *object, struct order *order, struct err *err)
 {
     const json_t *array = json_object_get(object, "ranks");
@@ -401,6 +416,9 @@ static int ranks_from_json(const json_t *object, struct order *order, struct err
             return err_field(err, E_INVALID, "ranks", "must ascend");
         order->ranks[i].rank = (int32_t)r;
         order->ranks[i].device = (int32_t)d;
+        if (uuid_from_json(json_object_get(json_array_get(array, i), "uuid"),
+                           order->ranks[i].uuid, err) < 0)
+            return E_INVALID;
     }
     order->n_ranks = (int32_t)n;
     return 0;

@@ -32,6 +32,7 @@
 #define ORDER_WORDS_MAX 65536             /* in argv, in env */
 #define ORDER_BOOT_ID   40
 #define ORDER_RUN_ID    40
+#define ORDER_UUID      64
 
 enum order_device {
     ORDER_CPU,  /* a slot: one thread; OMP_NUM_THREADS is set */
@@ -41,7 +42,8 @@ enum order_device {
 
 struct order_rank {
     int32_t rank;
-    int32_t device; /* index on the node */
+    int32_t device;        /* index on the node */
+    char uuid[ORDER_UUID]; /* "GPU-..." as CUDA takes it; "": the index serves */
 };
 
 /* A list of texts that owns them. words is NULL-terminated once n > 0, so it serves as

@@ -30,8 +30,8 @@ static void full(struct order *order)
     order->grace_us = 30 * USEC_PER_SEC;
     order->device_kind = ORDER_CUDA;
     order->ranks = mem_new(2, sizeof(order->ranks[0]));
-    order->ranks[0] = (struct order_rank){0, 3};
-    order->ranks[1] = (struct order_rank){1, 5};
+    order->ranks[0] = (struct order_rank){.rank = 0, .device = 3};
+    order->ranks[1] = (struct order_rank){.rank = 1, .device = 5, .uuid = "GPU-b"};
     order->n_ranks = 2;
     order->master_addr = mem_text("127.0.0.1");
     order->cwd = mem_text("/w");
@@ -57,6 +57,8 @@ static void order_comes_back_as_it_was_written(void **state)
     order_encode(&out, &second);
     assert_string_equal(first.text, second.text);
     assert_int_equal(out.ranks[1].device, 5);
+    assert_string_equal(out.ranks[0].uuid, "");
+    assert_string_equal(out.ranks[1].uuid, "GPU-b");
     assert_string_equal(out.argv.words[1], "a \"quoted\" word");
     assert_null(out.argv.words[2]);
     assert_null(out.log_dir);
@@ -94,6 +96,12 @@ static void order_names_the_field_that_is_wrong(void **state)
         refused("{\"format\":1,\"size\":1,\"ranks\":[{\"rank\":0,\"device\":0}]}", &err),
         E_INVALID);
     assert_string_equal(err.field, "argv");
+    assert_int_equal(
+        refused("{\"format\":1,\"size\":1,\"ranks\":[{\"rank\":0,\"device\":0,"
+                "\"uuid\":\"GPU-a,GPU-b\"}]}",
+                &err),
+        E_INVALID);
+    assert_string_equal(err.field, "ranks");
     assert_int_equal(refused("{\"format\":1,\"level\":\"bendy\",\"size\":1}", &err),
                      E_INVALID);
     assert_string_equal(err.field, "level");

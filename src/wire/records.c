@@ -72,6 +72,7 @@ WORDS(job_accumulate, JOB_ACCUMULATE_MAX)
 WORDS(job_lr_rule, JOB_LR_RULE_MAX)
 WORDS(job_cause, JOB_CAUSE_MAX)
 WORDS(node_state, NODE_STATE_MAX)
+WORDS(device_state, DEVICE_STATE_MAX)
 WORDS(model_source, MODEL_SOURCE_MAX)
 WORDS(model_comm, MODEL_COMM_MAX)
 WORDS(config_admission, CONFIG_ADMISSION_MAX)
@@ -195,6 +196,14 @@ static const struct field hold_fields[] = {
 };
 const struct record_type record_hold = {TABLE(hold)};
 
+static const struct field device_mark_fields[] = {
+    {SCALAR(device_mark, device), .flags = FIELD_KEEP},
+    {SCALAR(device_mark, since_us)},
+    {ENUM(device_mark, state, device_state), .flags = FIELD_KEEP},
+    {CHARS(device_mark, who)},
+};
+const struct record_type record_mark = {TABLE(device_mark)};
+
 static const struct field globals_fields[] = {
     {SCALAR(globals, arrivals)},     {SCALAR(globals, confirm_until_us)},
     {SCALAR(globals, departures)},   {SCALAR(globals, head_order)},
@@ -277,6 +286,8 @@ enum {
 static const struct field event_fields[] = {
     {ENUM(event, cause, job_cause), .kinds = BIT(EVENT_EXIT)},
     {RECORD(event, config, config), .flags = FIELD_NEED, .kinds = BIT(EVENT_CONFIG)},
+    {SCALAR(event, device), .kinds = BIT(EVENT_DEVICE)},
+    {ENUM(event, device_state, device_state), .kinds = BIT(EVENT_DEVICE)},
     {CHARS_AS("device_type", event, node.device_type), .kinds = BIT(EVENT_NODE_UP)},
     {SCALAR_AS("devices", event, node.devices), .kinds = BIT(EVENT_NODE_UP)},
     {SCALAR(event, exit_code), .kinds = BIT(EVENT_EXIT)},
@@ -284,8 +295,9 @@ static const struct field event_fields[] = {
     {SCALAR(event, job), .kinds = OF_A_JOB},
     {ENUM(event, kind, event_kind), .flags = FIELD_KEEP},
     {POINTER(event, model, model), .kinds = BIT(EVENT_SUBMIT) | BIT(EVENT_MODEL)},
-    {CHARS_AS("node", event, node.name),
-     .kinds = BIT(EVENT_NODE_UP) | BIT(EVENT_NODE_LOST) | BIT(EVENT_EXIT)},
+    {CHARS_AS("node", event, node.name), .kinds = BIT(EVENT_NODE_UP) |
+                                                  BIT(EVENT_NODE_LOST) | BIT(EVENT_EXIT) |
+                                                  BIT(EVENT_DEVICE)},
     {SCALAR(event, rate_milli), .kinds = BIT(EVENT_PERF)},
     {SCALAR(event, samples), .kinds = BIT(EVENT_STARTED) | BIT(EVENT_SAVED) |
                                       BIT(EVENT_EXIT) | BIT(EVENT_PERF) |
@@ -293,7 +305,8 @@ static const struct field event_fields[] = {
     {SCALAR(event, samples_total), .kinds = BIT(EVENT_PERF)},
     {POINTER(event, spec, spec), .flags = FIELD_NEED,
      .kinds = BIT(EVENT_SUBMIT) | BIT(EVENT_UPDATE)},
-    {CHARS(event, text), .kinds = FROM_PEOPLE | BIT(EVENT_SAVE_FAILED) | BIT(EVENT_EXIT)},
+    {CHARS(event, text),
+     .kinds = FROM_PEOPLE | BIT(EVENT_SAVE_FAILED) | BIT(EVENT_EXIT) | BIT(EVENT_DEVICE)},
     {SCALAR(event, time_us), .flags = FIELD_KEEP},
 };
 static const struct field event_kind_field = {ENUM(event, kind, event_kind)};
@@ -308,6 +321,8 @@ static const struct field change_fields[] = {
      .kinds = BIT(CHANGE_HOLD)},
     {SCALAR_AS("job", change, u.model.job), .kinds = BIT(CHANGE_MODEL)},
     {ENUM(change, kind, change_kind), .flags = FIELD_KEEP},
+    {RECORD_AS("mark", change, u.mark, mark), .flags = FIELD_NEED,
+     .kinds = BIT(CHANGE_MARK)},
     {POINTER_AS("model", change, u.model.model, model), .flags = FIELD_NEED,
      .kinds = BIT(CHANGE_MODEL)},
     {RECORD_AS("node", change, u.node, node), .flags = FIELD_NEED,

@@ -15,6 +15,7 @@ extern const struct record_type record_plan;
 extern const struct record_type record_run;
 extern const struct record_type record_node;
 extern const struct record_type record_hold;
+extern const struct record_type record_mark;
 extern const struct record_type record_globals;
 extern const struct record_type record_config;
 extern const struct record_type record_model;

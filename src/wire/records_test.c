@@ -26,6 +26,7 @@ static const struct {
     {"globals", &record_globals},   {"config", &record_config},
     {"model", &record_model},       {"event", &record_event},
     {"change", &record_change},     {"profile", &record_profile},
+    {"mark", &record_mark},
 };
 
 /* Tables of tables are looked at too. */

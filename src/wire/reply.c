@@ -87,11 +87,17 @@ static const struct slot move_slots[] = {
 };
 
 static const struct slot node_slots[] = {
-    {TEXT(reply_node, name)},      {TEXT(reply_node, device_type)},
-    {TEXT(reply_node, state)},     {NUMBER(reply_node, since_us)},
-    {NUMBER(reply_node, devices)}, {NUMBER(reply_node, held)},
-    {NUMBER(reply_node, free)},    {NUMBER(reply_node, gone)},
-    {NULL, SLOT_BOOL, 0, 0},
+    {TEXT(reply_node, name)},       {TEXT(reply_node, device_type)},
+    {TEXT(reply_node, state)},      {NUMBER(reply_node, since_us)},
+    {NUMBER(reply_node, devices)},  {NUMBER(reply_node, held)},
+    {NUMBER(reply_node, free)},     {NUMBER(reply_node, gone)},
+    {NUMBER(reply_node, withheld)}, {NULL, SLOT_BOOL, 0, 0},
+};
+
+static const struct slot mark_slots[] = {
+    {NUMBER(reply_mark, device)},   {NUMBER(reply_mark, job)},
+    {NUMBER(reply_mark, since_us)}, {TEXT(reply_mark, state)},
+    {TEXT(reply_mark, who)},        {NULL, SLOT_BOOL, 0, 0},
 };
 
 static const struct slot status_slots[] = {
@@ -104,9 +110,9 @@ static const struct slot status_slots[] = {
 };
 
 static const struct slot devices_slots[] = {
-    {NUMBER(reply_status, total)}, {NUMBER(reply_status, held)},
-    {NUMBER(reply_status, free)},  {NUMBER(reply_status, gone)},
-    {NULL, SLOT_BOOL, 0, 0},
+    {NUMBER(reply_status, total)},    {NUMBER(reply_status, held)},
+    {NUMBER(reply_status, free)},     {NUMBER(reply_status, gone)},
+    {NUMBER(reply_status, withheld)}, {NULL, SLOT_BOOL, 0, 0},
 };
 
 static const struct slot calibration_slots[] = {
@@ -374,6 +380,19 @@ out:
     return rc;
 }
 
+static int fill_marks(struct reply_node *node, json_t *object, struct err *err)
+{
+    json_t *array = NULL;
+    void *items = NULL;
+    int rc = array_of(object, "marks", &array, err);
+
+    if (rc == 0 && array)
+        rc = fill_array(array, mark_slots, sizeof *node->marks, &items, &node->n_marks,
+                        err);
+    node->marks = items;
+    return rc;
+}
+
 static int fill_nodes(struct reply_nodes *nodes, json_t *array, struct err *err)
 {
     void *items = NULL;
@@ -387,9 +406,13 @@ static int fill_nodes(struct reply_nodes *nodes, json_t *array, struct err *err)
     for (size_t i = 0; rc == 0 && i < nodes->n; i++) {
         shares_for_people(json_object_get(json_array_get(array, i), "jobs"), "id", &b);
         rc = settle(&b, nodes->items[i].jobs, sizeof nodes->items[i].jobs);
+        if (rc < 0)
+            rc = err_set(err, rc, "out of memory");
+        else
+            rc = fill_marks(&nodes->items[i], json_array_get(array, i), err);
     }
     buf_release(&b);
-    return rc < 0 ? err_set(err, rc, "out of memory") : 0;
+    return rc;
 }
 
 int reply_nodes_decode(const char *text, size_t len, struct reply_nodes *ret,
@@ -591,6 +614,8 @@ void reply_jobs_release(struct reply_jobs *jobs)
 
 void reply_nodes_release(struct reply_nodes *nodes)
 {
+    for (size_t i = 0; nodes->items && i < nodes->n; i++)
+        mem_free(nodes->items[i].marks);
     mem_free(nodes->items);
     *nodes = (struct reply_nodes){0};
 }

@@ -71,13 +71,24 @@ struct reply_jobs {
     int64_t next; /* `after` of the next page; 0: there is none */
 };
 
+/* A device that may not be given out. */
+struct reply_mark {
+    int64_t device; /* index on its node */
+    int64_t job;    /* that holds it; 0: none */
+    int64_t since_us;
+    char state[REPLY_WORD_MAX]; /* "foreign", "stuck" */
+    char who[DEVICE_WHO_BYTES];
+};
+
 struct reply_node {
     char name[NAME_MAX_BYTES];
     char device_type[NAME_MAX_BYTES];
     char state[REPLY_WORD_MAX];
     int64_t since_us;
-    int64_t devices, held, free, gone;
+    int64_t devices, held, free, withheld, gone;
     char jobs[REPLY_LINE_MAX]; /* "17:2 19:1" */
+    struct reply_mark *marks;  /* owned */
+    size_t n_marks;
 };
 
 struct reply_nodes {
@@ -91,8 +102,8 @@ struct reply_status {
     char admission[REPLY_WORD_MAX];
     char scaler[REPLY_WORD_MAX];
     int64_t now_us, pid, rules, seq;
-    int64_t total, held, free, gone; /* devices */
-    char jobs[REPLY_LINE_MAX];       /* "1 queued, 2 running" */
+    int64_t total, held, free, withheld, gone; /* devices */
+    char jobs[REPLY_LINE_MAX];                 /* "1 queued, 2 running" */
     bool is_blocked;
     char blocked_reason[REPLY_REASON_MAX];
 };

@@ -42,7 +42,8 @@ static void reply_reads_lists(void **state)
     static const char text[] = "{\"jobs\":[" JOB "," JOB "],\"next\":17}";
     static const char nodes_text[] =
         "{\"nodes\":[{\"name\":\"n\",\"devices\":4,\"free\":1,\"jobs\":"
-        "[{\"id\":17,\"devices\":3}]}]}";
+        "[{\"id\":17,\"devices\":3}],\"marks\":[{\"device\":2,\"state\":\"foreign\","
+        "\"who\":\"ada\"}]}]}";
     struct reply_jobs jobs = {0};
     struct reply_nodes nodes = {0};
 
@@ -55,6 +56,9 @@ static void reply_reads_lists(void **state)
     assert_int_equal(nodes.n, 1);
     assert_int_equal(nodes.items[0].free, 1);
     assert_string_equal(nodes.items[0].jobs, "17:3");
+    assert_int_equal(nodes.items[0].n_marks, 1);
+    assert_int_equal(nodes.items[0].marks[0].device, 2);
+    assert_string_equal(nodes.items[0].marks[0].who, "ada");
     reply_nodes_release(&nodes);
 }
 

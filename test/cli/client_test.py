@@ -362,6 +362,21 @@ def nodes_show_who_holds_what():
                "n2    -     lost      2     0     0     2  -\n", "")
 
 
+def nodes_show_devices_that_are_not_given_out():
+    node = {"name": "n1", "device_type": "a100", "state": "up", "devices": 4, "held": 1, "free": 1,
+            "withheld": 2, "gone": 0, "jobs": [{"id": 17, "devices": 1}],
+            "marks": [{"device": 0, "job": 17, "state": "foreign", "who": "ada, pid 7, 90 MiB"},
+                      {"device": 2, "job": 0, "state": "foreign", "who": "ada, pid 7, 10 MiB"},
+                      {"device": 3, "job": 0, "state": "stuck", "who": "job 9, pid 8, 80 MiB"}]}
+    with daemon(always(200, {"nodes": [node]})) as d:
+        d.run("nodes").expect(
+            0, "NODE  TYPE  STATE  GPUS  HELD  FREE  GONE  JOBS\n"
+               "n1    a100  up        4     1     1     0  17:1\n"
+               "n1 gpu 0 is foreign, held by job 17: ada, pid 7, 90 MiB\n"
+               "n1 gpu 2 is foreign: ada, pid 7, 10 MiB\n"
+               "n1 gpu 3 is stuck: job 9, pid 8, 80 MiB\n", "")
+
+
 def status_fails_when_the_journal_is_blocked():
     status = {"version": "0.1.0", "policy": "joint", "admission": "queue", "scaler": "payback",
               "pid": 5, "jobs": {"running": 2}, "is_blocked": False, "blocked_reason": "",

@@ -7,6 +7,7 @@ import sys
 sys.dont_write_bytecode = True
 from rig import BUILD, Rig, run, until
 
+UUID = "GPU-00000000-0000-0000-0000-%012d"
 NVML = {"LD_LIBRARY_PATH": str(BUILD / "test/daemon")}
 
 
@@ -29,9 +30,19 @@ def two_gpus_are_a_node_of_their_type_and_ranks_see_one_each():
                          sizes={"min": 2, "max": 2}, device_type="fake-1000-80gb",
                          env={"CUDA_VISIBLE_DEVICES": "7"})
         rig.wait(job, "done")
-        assert sorted(rig.lines("log")) == ["0 0 PCI_BUS_ID", "1 1 PCI_BUS_ID"], rig.lines("log")
+        assert sorted(rig.lines("log")) == [f"{n} {UUID % n} PCI_BUS_ID" for n in (0, 1)], \
+            rig.lines("log")
         refused = rig.ask("POST", "/v1/jobs", rig.body("true", device_type="abacus"))
         assert refused.status == 422 and refused.json["field"] == "device-type", refused
+
+
+def without_uuids_ranks_see_indices():
+    env = {**NVML, "FAKE_NVML_COUNT": "2", "FAKE_NVML_FAIL": "uuid"}
+    with Rig(devices=None, env=env) as rig:
+        rig.start()
+        job = rig.submit("echo $RANK $CUDA_VISIBLE_DEVICES >>log", sizes={"min": 2, "max": 2})
+        rig.wait(job, "done")
+        assert sorted(rig.lines("log")) == ["0 0", "1 1"], rig.lines("log")
 
 
 def failing_library_means_no_devices():
@@ -60,6 +71,7 @@ def slots_are_cpus_even_where_there_are_gpus():
 
 run([no_library_means_no_devices_and_jobs_wait,
      two_gpus_are_a_node_of_their_type_and_ranks_see_one_each,
+     without_uuids_ranks_see_indices,
      failing_library_means_no_devices,
      library_without_gpus_means_no_devices,
      slots_are_cpus_even_where_there_are_gpus])

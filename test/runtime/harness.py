@@ -60,7 +60,7 @@ RANK_KINDS = {
 }
 PHASES = ["starting", "running", "saving", "waiting", "stopping", "ended"]
 CAUSES = ["none", "done", "stopped", "user-error", "killed", "node-lost", "start-failed",
-          "lost", "time-limit", "out-of-memory"]
+          "lost", "time-limit", "out-of-memory", "device-busy"]
 
 
 def failure(cause, exit_code, rank=-1):

@@ -65,6 +65,17 @@ static inline void rig_node(struct rig *r, const char *name, int32_t devices)
     assert_int_equal(rig_event(r, event), 0);
 }
 
+/* The device's state, as the backend of its node tells it. */
+static inline void rig_mark(struct rig *r, const char *node, int32_t device,
+                            enum device_state state, const char *who)
+{
+    struct event event = {.kind = EVENT_DEVICE, .device = device, .device_state = state};
+
+    (void)snprintf(event.node.name, sizeof event.node.name, "%s", node);
+    (void)snprintf(event.text, sizeof event.text, "%s", who);
+    assert_int_equal(rig_event(r, event), 0);
+}
+
 static inline struct job_spec rig_spec(const char *name, int32_t min, int32_t max)
 {
     struct job_spec spec = {

@@ -8,7 +8,7 @@
  *   2. "It never ran" is said only after the folder was closed for good under that lock,
  *      so a shim that an earlier daemon called cannot start afterwards.
  *   3. An end is posted from what a shim or a folder says, never from silence alone.
- *   4. No timer runs while there is nobody to wait for.
+ *   4. No timer runs while there is nobody to wait for, nor GPUs to look at.
  * After a restart a held lock confirms an incarnation, as HELLO does. One whose folder is
  * gone is given the time to dial; one that was given up all the same is refused when it
  * dials, and ends. */
@@ -28,6 +28,7 @@
 #define LOOK_SOON_US  (200 * USEC_PER_MSEC) /* a shim has hung up: is it gone? */
 #define LOOK_LATER_US (5 * USEC_PER_SEC)    /* a shim lives and has not dialled */
 #define MISS_WAIT_US  (3 * USEC_PER_SEC)    /* longer than a shim's pause to dial (2 s) */
+#define SETTLE_US     (2 * USEC_PER_SEC)    /* drivers take memory back a little late */
 
 void local_log(const struct local *l, int priority, const char *fmt, ...)
 {
@@ -64,7 +65,8 @@ bool local_wants(const struct local *l, uint32_t job, uint32_t incarnation)
 
 static usec_t due_us(const struct post *post)
 {
-    if (post->state == POST_ORDERED || post->state == POST_EXPECTED)
+    if (post->state == POST_ORDERED || post->state == POST_EXPECTED ||
+        post->state == POST_SETTLING)
         return post->try_us;
     if (post->state == POST_CONNECTED)
         return post->heard_us + SHIM_LOST_US;
@@ -109,6 +111,16 @@ static void look_at_silent(struct post *post, usec_t now_us)
     local_look(post);
 }
 
+/* Again: its devices were not as it found them. */
+static void end_settling(struct post *post)
+{
+    struct order_exit record = post->ending;
+
+    local_end(post, &record);
+    if (post->state == POST_ORDERED && post->link)
+        post->state = POST_CONNECTED; /* the shim insists */
+}
+
 static void on_patrol(void *arg)
 {
     struct local *l = arg;
@@ -121,6 +133,8 @@ static void on_patrol(void *arg)
             continue;
         if (post->state == POST_CONNECTED)
             look_at_silent(post, now_us);
+        else if (post->state == POST_SETTLING)
+            end_settling(post);
         else
             local_look(post);
     }
@@ -176,7 +190,7 @@ static int64_t samples_when_done(const struct post *post, int64_t samples)
     return job ? i64_max(samples, job->run.samples_done) : samples;
 }
 
-void local_end(struct post *post, const struct order_exit *record)
+static void post_end(struct post *post, const struct order_exit *record)
 {
     struct local *l = post->local;
     struct end_note *note = mem_new(1, sizeof(*note));
@@ -205,30 +219,67 @@ void local_end(struct post *post, const struct order_exit *record)
     post->state = POST_ENDED;
 }
 
+void local_end(struct post *post, const struct order_exit *record)
+{
+    usec_t now_us = clock_now(post->local->clock);
+    bool is_last;
+
+    if (post->settle_us == 0)
+        post->settle_us = now_us + SETTLE_US;
+    is_last = now_us >= post->settle_us;
+    if (!devices_are_left(post->local->devices, post->job, is_last) && !is_last) {
+        post->ending = *record;
+        local_look_again(post, POST_SETTLING, LOOK_SOON_US);
+        return;
+    }
+    post_end(post, record);
+}
+
+/* Makes sure that nobody takes the order any more; false: that is tried again. */
+static bool close_folder(struct post *post, const struct order_exit *record)
+{
+    struct err err = {0};
+    int rc = folder_close(post->local->jobs_fd, record, &err);
+
+    if (rc == 0 || rc == E_NOTFOUND)
+        return true;
+    local_log(post->local, LOCAL_WARNING, "job %u: %s", post->job, err.text);
+    local_look_again(post, POST_ORDERED, LOOK_SOON_US);
+    return false;
+}
+
+void local_refuse_start(struct post *post, const char *why)
+{
+    struct order_exit record = {.job = post->job,
+                                .incarnation = post->incarnation,
+                                .generation = post->duty.plan.generation,
+                                .cause = JOB_CAUSE_DEVICE_BUSY,
+                                .rank = -1,
+                                .samples_done = -1};
+
+    text_fit(record.text, sizeof(record.text), why);
+    if (!close_folder(post, &record))
+        return;
+    local_log(post->local, LOCAL_WARNING, "job %u is not started: %s", post->job, why);
+    post_end(post, &record);
+}
+
 /* Nobody has the incarnation and nobody will. */
 static void close_unstarted(struct post *post)
 {
-    struct local *l = post->local;
     struct order_exit record = {.job = post->job,
                                 .incarnation = post->incarnation,
                                 .generation = post->duty.plan.generation,
                                 .rank = -1,
                                 .samples_done = -1};
-    struct err err = {0};
     bool was_stopped = post->duty.kind == DUTY_STOP;
-    int rc;
 
     record.cause = was_stopped ? JOB_CAUSE_STOPPED : JOB_CAUSE_LOST;
     (void)snprintf(record.text, sizeof(record.text), "%s",
                    was_stopped ? "stopped before it was started"
                                : "no trace of its processes was found");
-    rc = folder_close(l->jobs_fd, &record, &err);
-    if (rc < 0 && rc != E_NOTFOUND) {
-        local_log(l, LOCAL_WARNING, "job %u: %s", post->job, err.text);
-        local_look_again(post, POST_ORDERED, LOOK_SOON_US);
-        return;
-    }
-    local_end(post, &record);
+    if (close_folder(post, &record))
+        local_end(post, &record);
 }
 
 /* Held: a shim lives, though it may be frozen and say nothing for longer than the core
@@ -357,6 +408,7 @@ void local_begin(struct local *l)
 {
     l->has_begun = true;
     vault_sweep(&l->vault, engine_core(l->engine));
+    devices_begin(l->devices);
     for (size_t i = 0; i < l->posts.n; i++)
         if (l->posts.items[i]->state == POST_UNSEEN)
             local_look(l->posts.items[i]);
@@ -432,9 +484,12 @@ int local_new(const struct local_options *o, struct local **ret, struct err *err
     l->ordering.node = mem_text(o->node);
     l->ordering.pace = o->pace ? mem_text(o->pace) : NULL;
     l->ordering.devices = o->devices;
+    l->ordering.gpus = o->gpus.list;
+    l->ordering.n_gpus = o->gpus.n;
+    l->devices = devices_new(l, &o->gpus);
     l->patrol = loop_timer_new(o->loop, on_patrol, l);
     if (!l->shim || !l->ordering.state_dir || !l->ordering.node || !l->patrol ||
-        (o->pace && !l->ordering.pace))
+        !l->devices || (o->pace && !l->ordering.pace))
         rc = err_set(err, E_NOMEM, "out of memory");
     l->ordering.vault = &l->vault;
     if (rc == 0)
@@ -466,6 +521,7 @@ void local_free(struct local *l)
     calibrate_release(&l->calibrate);
     posts_release(&l->posts);
     shims_free(l->shims);
+    devices_free(l->devices);
     loop_timer_free(l->patrol);
     if (l->jobs_fd >= 0)
         (void)close(l->jobs_fd);

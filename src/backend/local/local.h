@@ -25,6 +25,18 @@
 struct local;
 struct calibrate;
 struct vault;
+struct nvml;
+struct nvml_device;
+
+/* This machine's GPUs, and what makes one of them somebody else's (devices.h). */
+struct local_gpus {
+    const struct nvml *nvml;        /* lent */
+    const struct nvml_device *list; /* n of them; lent */
+    int32_t n;                      /* 0: the devices are CPU slots */
+    int64_t mem_bytes;              /* in use by nobody known, and still clean */
+    usec_t patrol_us;               /* between two looks */
+    usec_t clean_us; /* without a trace, until a device is given out again */
+};
 
 struct local_options {
     struct loop *loop;
@@ -33,6 +45,7 @@ struct local_options {
     const char *shim;          /* path of elastane-shim */
     const char *node;          /* name of this machine's node */
     enum order_device devices;
+    struct local_gpus gpus;
     const char *pace; /* ELASTANE_PACE of the ranks; NULL: none */
     /* Events were posted; engine_run() is wanted soon. */
     void (*kick)(void *arg);

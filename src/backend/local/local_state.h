@@ -2,12 +2,14 @@
 /* local_state.h - shared by the files of backend/local that carry duties out:
  *
  * local.c    the port; looking after posts; the patrol timer
+ * devices.c  whether the GPUs are free when nobody holds them
  * talk.c     what shims say, and what they are told
  * starter.c  orders, and calling elastane-shim */
 #ifndef BACKEND_LOCAL_LOCAL_STATE_H
 #define BACKEND_LOCAL_LOCAL_STATE_H
 
 #include "backend/local/calibrate.h"
+#include "backend/local/devices.h"
 #include "backend/local/local.h"
 #include "backend/local/ordering.h"
 #include "backend/local/posts.h"
@@ -22,6 +24,7 @@ struct local {
     struct shims *shims;
     struct posts posts;
     struct loop_timer *patrol;
+    struct devices *devices;
     struct ordering ordering;   /* its texts are owned */
     struct calibrate calibrate; /* of this machine */
     struct vault vault;
@@ -45,8 +48,12 @@ int local_post(struct local *l, const struct event *event, engine_answer_fn answ
 void local_look_again(struct post *post, enum post_state state, usec_t span_us);
 /* Reads the folder and does what follows from it. */
 void local_look(struct post *post);
-/* Posts the end of the incarnation. */
+/* Posts the end of the incarnation, once its devices are as it found them or it is clear
+ * that they stay as they are: the post is then POST_ENDED, POST_SETTLING until then, or
+ * POST_ORDERED when the end could not be posted. */
 void local_end(struct post *post, const struct order_exit *record);
+/* Makes sure that the incarnation, which nobody has begun, never begins. */
+void local_refuse_start(struct post *post, const char *why);
 /* Whether the core still wants this incarnation. */
 bool local_wants(const struct local *l, uint32_t job, uint32_t incarnation);
 

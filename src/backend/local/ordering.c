@@ -59,6 +59,9 @@ static int put_ranks(struct order *order, const struct ordering *o,
     for (int32_t i = 0; i < size && found == size; i++) {
         order->ranks[i] = (struct order_rank){.rank = i, .device = devices[i]};
         order->ranks[i].device -= node->first;
+        if (order->ranks[i].device >= 0 && order->ranks[i].device < o->n_gpus)
+            memcpy(order->ranks[i].uuid, o->gpus[order->ranks[i].device].uuid,
+                   sizeof(order->ranks[i].uuid));
         if (order->ranks[i].device < 0 || order->ranks[i].device >= node->devices)
             found = 0; /* on another node: not ours to start */
     }
@@ -106,7 +109,7 @@ static int put_env(struct order *order, const struct ordering *o,
         rc = put_values(order, o, launch->vault, err);
     else
         rc = copy_words(&order->env, launch->env, launch->n_env);
-    /* NVML counts by bus, and so must CUDA. */
+    /* NVML counts by bus, and so must CUDA where devices are named by index. */
     if (rc == 0 && o->devices == ORDER_CUDA)
         rc = order_words_add(&order->env, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
     if (rc == 0 && o->pace) {

@@ -3,6 +3,7 @@
 #ifndef BACKEND_LOCAL_ORDERING_H
 #define BACKEND_LOCAL_ORDERING_H
 
+#include "backend/local/nvml.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "core/core.h"
@@ -11,9 +12,11 @@
 
 /* What the machine adds to an order. */
 struct ordering {
-    const char *state_dir;     /* absolute */
-    const char *node;          /* name of this machine's node */
-    enum order_device devices; /* what its devices are */
+    const char *state_dir;          /* absolute */
+    const char *node;               /* name of this machine's node */
+    enum order_device devices;      /* what its devices are */
+    const struct nvml_device *gpus; /* n_gpus, by index; lent */
+    int32_t n_gpus;
     const char *daemon_socket; /* absolute path */
     const char *pace;          /* value of ELASTANE_PACE for the ranks; NULL: none */
     const struct vault *vault; /* with the values of environments; lent */

@@ -18,6 +18,7 @@ enum post_state {
     POST_SPAWNING,  /* elastane-shim was called and has not answered */
     POST_EXPECTED,  /* a shim has it; its HELLO is awaited; looked at again at try_us */
     POST_CONNECTED, /* link is set */
+    POST_SETTLING,  /* it has ended; its devices are looked at again at try_us */
     POST_ENDED,     /* its end was posted */
     POST_STATE_MAX
 };
@@ -30,13 +31,15 @@ struct post {
     struct duty duty; /* the newest */
     struct shims_link *link;
     struct loop_child *child;
-    usec_t try_us;     /* ORDERED, EXPECTED: next look */
-    usec_t heard_us;   /* CONNECTED: last message */
-    int32_t tries;     /* failed attempts to start */
-    bool is_recovered; /* an earlier daemon had it */
-    bool was_missed;   /* its folder was not there at the last look */
-    usec_t perf_us;    /* last EVENT_PERF; 0: none */
-    int64_t perf_ns;   /* its median step */
+    usec_t try_us;            /* ORDERED, EXPECTED, SETTLING: next look */
+    usec_t heard_us;          /* CONNECTED: last message */
+    int32_t tries;            /* failed attempts to start */
+    bool is_recovered;        /* an earlier daemon had it */
+    bool was_missed;          /* its folder was not there at the last look */
+    usec_t settle_us;         /* until when its devices may settle; 0: it has not ended */
+    struct order_exit ending; /* SETTLING: how it ended */
+    usec_t perf_us;           /* last EVENT_PERF; 0: none */
+    int64_t perf_ns;          /* its median step */
     struct local_live live;
     struct perf_model learned;    /* what was measured so far; jsa.c */
     uint32_t learned_incarnation; /* in this incarnation; 0: nothing yet */

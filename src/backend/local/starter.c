@@ -106,10 +106,16 @@ void starter_start(struct post *post)
     struct local *l = post->local;
     const struct core *core = engine_core(l->engine);
     const struct job *job = core_find_job(core, post->job);
+    char why[SHIM_TEXT_BYTES];
     struct order order;
     struct err err = {0};
-    int rc = ordering_make(&l->ordering, core, job, &post->duty, &order, &err);
+    int rc;
 
+    if (!devices_may_start(l->devices, post->job, why, sizeof(why))) {
+        local_refuse_start(post, why);
+        return;
+    }
+    rc = ordering_make(&l->ordering, core, job, &post->duty, &order, &err);
     if (rc < 0 && rc != E_NOMEM && rc != E_IO) {
         give_up(post, err.text);
         return;

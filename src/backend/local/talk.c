@@ -73,9 +73,11 @@ static void end_from(struct post *post, const struct shim_msg *msg)
                                 .samples_done = msg->samples_done};
     enum post_state state = post->state;
 
+    if (state == POST_SETTLING)
+        return; /* it is known */
     text_fit(record.text, sizeof(record.text), msg->text);
     local_end(post, &record);
-    if (post->state != POST_ENDED)
+    if (post->state == POST_ORDERED)
         post->state = state; /* the shim insists, so nothing is lost */
 }
 
