@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/decide.h"
-#include "core/decide.h"
 
 #include "core/explain.h"
+#include "support/rig.h"
 
 static int report(struct rig *r, int id, enum event_kind kind, const char *node,
                   enum job_cause cause, int64_t samples)
