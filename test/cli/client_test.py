@@ -441,8 +441,8 @@ def calibrate_tells_who_is_in_its_way():
 COMMANDS = {"submit": ["good.yaml"], "list": [], "show": ["17"], "logs": ["17"], "wait": ["17"],
             "cancel": ["17"], "pause": ["17"], "resume": ["17"], "update": ["17", "--gpus", "2"],
             "explain": ["17"], "nodes": [], "status": [], "calibrate": [],
-            "replay": ["missing"], "simulate": ["missing.scn"]}
-OFFLINE = ("replay", "simulate")
+            "progress": [], "replay": ["missing"], "simulate": ["missing.scn"]}
+OFFLINE = ("progress", "replay", "simulate")
 
 
 def failure(run, code, word, field=""):
@@ -464,6 +464,9 @@ def json_tells_every_failure_in_one_form():
         for command, words in COMMANDS.items():
             failure(d.run(command, "--bogus", "--json"), 2, "usage")
             failure(d.run(command, "--json", "--bogus"), 2, "usage")
+            if command == "progress":  # --samples is missing
+                failure(d.run(command, "--json"), 2, "usage", "samples")
+                continue
             if command in OFFLINE:
                 failure(d.run(command, "--json", *words), 4, "not-found")
                 continue

@@ -174,7 +174,7 @@ def restart_forgets_nothing_and_looks_first():
         rig.kill()
         rig.tell("1 used 900")
         rig.start()
-        assert rig.marks() == {0: "foreign", 1: "foreign"}, "clean is told after a while only"
+        rig.wait_marks(gpu0="foreign", gpu1="foreign")  # clean is told after a while only
         job = rig.submit(WHERE)
         assert rig.job(job)["state"] == "queued"
         rig.kill()
