@@ -8,7 +8,8 @@
  * Invariants:
  *   1. Time never decreases; the engine sees the same moment from all its ports.
  *   2. After each step core_check() and world_check() hold, or the run ends there.
- *   3. A user whose request is lost with the daemon, or refused for now, asks again. */
+ *   3. A user whose request is lost with the daemon, or refused while it cannot write,
+ * asks again. */
 #include "sim/sim.h"
 
 #include <stdio.h>
