@@ -12,6 +12,7 @@
 
 #include "backend/local/nvml.h"
 #include "backend/local/vault.h"
+#include "loop/rundir.h"
 #include "loop/socket.h"
 #include "prog/elastaned.h"
 
@@ -124,6 +125,23 @@ static int post_news(struct daemon *d, struct err *err)
     return rc;
 }
 
+/* Sockets do not work where machines share the files, or seem to. */
+static int place_sockets(struct daemon *d, struct err *err)
+{
+    const char *network = store_network(d->store);
+    int rc;
+
+    if (!network)
+        return 0;
+    rc = rundir_open(d->options.state, d->run_dir, sizeof(d->run_dir), err);
+    if (rc == 0)
+        say(LOG_INFO,
+            "the state %s is on %s: its journal is written without WAL, and sockets are "
+            "in %s",
+            d->options.state, network, d->run_dir);
+    return rc;
+}
+
 static int open_state(struct daemon *d, struct err *err)
 {
     const struct store_options options = {.dir = d->options.state,
@@ -140,7 +158,7 @@ static int open_state(struct daemon *d, struct err *err)
     if (!realpath(d->options.state, path))
         return err_set(err, E_IO, "%s: %s", d->options.state, strerror(errno));
     (void)snprintf(d->options.state, sizeof(d->options.state), "%s", path);
-    return 0;
+    return place_sockets(d, err);
 }
 
 static int make_parts(struct daemon *d, struct err *err)
@@ -148,6 +166,7 @@ static int make_parts(struct daemon *d, struct err *err)
     const struct local_options options = {.loop = d->loop,
                                           .clock = &d->clock,
                                           .state_dir = d->options.state,
+                                          .run_dir = d->run_dir[0] ? d->run_dir : NULL,
                                           .shim = d->options.shim,
                                           .node = d->options.node,
                                           .devices = d->device_kind,

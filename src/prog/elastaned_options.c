@@ -11,11 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/span.h"
 #include "base/text.h"
 #include "wire/pace.h"
+
+/* Clients have no way around this limit. */
+#define SOCKET_MAX (sizeof((struct sockaddr_un *)0)->sun_path)
 
 enum option_kind {
     OPTION_TEXT,
@@ -222,6 +226,11 @@ static int complete(struct options *o, struct err *err)
 
     if (rc == 0 && !o->socket[0])
         rc = default_socket(o, err);
+    if (rc == 0 && strlen(o->socket) >= SOCKET_MAX)
+        rc = err_field(err, E_LIMIT, "socket",
+                       "%s has %zu bytes; the path of a socket has at most %zu: name a "
+                       "shorter one",
+                       o->socket, strlen(o->socket), SOCKET_MAX - 1);
     if (rc == 0 && !o->shim[0])
         rc = default_shim(o, err);
     if (rc == 0 && !o->node[0])

@@ -59,6 +59,10 @@ int store_open(const struct store_options *options, struct store **ret, struct e
  * reported as durable. NULL is allowed. */
 int store_close(struct store *store, struct err *err);
 
+/* What the file system of the state is called when other machines may share it ("NFS"):
+ * then the journal is written without WAL, and sockets belong elsewhere. Else NULL. */
+const char *store_network(const struct store *store);
+
 struct store_recovery {
     int64_t snapshot_seq;      /* where it began; 0: at the first row */
     int64_t rows;              /* folded after that */

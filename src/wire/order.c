@@ -275,6 +275,8 @@ void order_encode(const struct order *order, struct buf *out)
         rc = optional_to_json(object, "checkpoint_dir", order->checkpoint_dir);
     if (rc == 0)
         rc = optional_to_json(object, "daemon_socket", order->daemon_socket);
+    if (rc == 0)
+        rc = optional_to_json(object, "channel_dir", order->channel_dir);
     object_finish(object, rc, out);
 }
 
@@ -446,10 +448,10 @@ static int object_parse(const char *text, size_t len, json_t **ret, struct err *
 
 static int order_from_json(const json_t *object, struct order *order, struct err *err)
 {
-    static const char *const keys[] = {"master_addr", "cwd", "log_dir", "checkpoint_dir",
-                                       "daemon_socket"};
-    char **texts[] = {&order->master_addr, &order->cwd, &order->log_dir,
-                      &order->checkpoint_dir, &order->daemon_socket};
+    static const char *const keys[] = {"master_addr",    "cwd",           "log_dir",
+                                       "checkpoint_dir", "daemon_socket", "channel_dir"};
+    char **texts[] = {&order->master_addr,    &order->cwd,           &order->log_dir,
+                      &order->checkpoint_dir, &order->daemon_socket, &order->channel_dir};
     int rc =
         columns_from_json(object, order_columns, ARRAY_SIZE(order_columns), order, err);
 
@@ -546,6 +548,7 @@ void order_release(struct order *order)
     mem_free(order->log_dir);
     mem_free(order->checkpoint_dir);
     mem_free(order->daemon_socket);
+    mem_free(order->channel_dir);
     order_init(order);
 }
 

@@ -88,6 +88,8 @@ struct order {
     char *log_dir;          /* owned; NULL: the incarnation's directory */
     char *checkpoint_dir;   /* owned; NULL: none */
     char *daemon_socket;    /* owned; NULL: nobody to report to */
+    char *channel_dir;      /* owned; of ORDER_CHANNEL and ORDER_PAGE; NULL: the
+                             * incarnation's directory */
 };
 
 void order_init(struct order *order);

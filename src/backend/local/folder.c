@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 
 #define NAME_BYTES 24
@@ -247,6 +248,45 @@ int folder_make(int jobs_fd, const struct order *order, struct err *err)
         rc = make_incarnation(job_fd, order, err);
     (void)close(job_fd);
     return rc;
+}
+
+char *folder_channel(const char *run_dir, uint32_t job, uint32_t incarnation)
+{
+    size_t cap = strlen(run_dir) + 2 * NAME_BYTES;
+    char *path = mem_new(cap, 1);
+
+    if (path)
+        (void)snprintf(path, cap, "%s/%u-%u", run_dir, job, incarnation);
+    return path;
+}
+
+int folder_make_channel(const struct order *order, struct err *err)
+{
+    int fd = -1;
+    int rc = make_dir_at(AT_FDCWD, order->channel_dir, &fd, err);
+
+    if (rc < 0)
+        return rc == E_NOTFOUND ? err_set(err, E_IO, "%s is gone", order->channel_dir)
+                                : rc;
+    rc = give_away(fd, order, order->channel_dir, err);
+    (void)close(fd);
+    return rc;
+}
+
+void folder_drop_channel(const char *run_dir, uint32_t job, uint32_t incarnation)
+{
+    char *path = folder_channel(run_dir, job, incarnation);
+    int fd = -1;
+
+    if (!path || open_dir_at(AT_FDCWD, path, &fd, NULL) < 0) {
+        mem_free(path);
+        return;
+    }
+    (void)unlinkat(fd, ORDER_CHANNEL, 0);
+    (void)unlinkat(fd, ORDER_PAGE, 0);
+    (void)close(fd);
+    (void)rmdir(path);
+    mem_free(path);
 }
 
 int folder_newest_job(int jobs_fd, uint32_t *ret, struct err *err)

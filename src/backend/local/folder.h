@@ -49,6 +49,14 @@ int folder_close(int jobs_fd, const struct order_exit *record,
                  struct err *err) ATTR_MUST_USE;
 
 /* The folder's path below STATE, "jobs/17/2"; returns text. */
+/* RUN/JOB-INCARNATION: where the channel lies when it cannot lie in the folder. To be
+ * freed; NULL: out of memory. */
+char *folder_channel(const char *run_dir, uint32_t job, uint32_t incarnation);
+/* Makes order->channel_dir for the job's user. E_IO, E_DENIED. */
+int folder_make_channel(const struct order *order, struct err *err) ATTR_MUST_USE;
+/* Removes it and what a shim makes there, if it is there. */
+void folder_drop_channel(const char *run_dir, uint32_t job, uint32_t incarnation);
+
 #define FOLDER_PATH_BYTES 48
 const char *folder_path(uint32_t job, uint32_t incarnation, char text[FOLDER_PATH_BYTES]);
 

@@ -12,6 +12,7 @@
 /* What the machine adds to an order. */
 struct ordering {
     const char *state_dir;     /* absolute */
+    const char *run_dir;       /* of sockets; NULL: with the files */
     const char *node;          /* name of this machine's node */
     enum order_device devices; /* what its devices are */
     const char *daemon_socket; /* absolute path */
