@@ -10,11 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/local/folder.h"
 #include "backend/local/nvml.h"
 #include "backend/local/vault.h"
 #include "loop/rundir.h"
 #include "loop/socket.h"
 #include "prog/elastaned.h"
+
+#define MIB ((int64_t)1 << 20)
 
 static void on_notify(void *arg) /* the store's thread */
 {
@@ -28,6 +31,14 @@ static int before_commit(void *arg, struct err *err) /* the store's thread */
     struct daemon *d = arg;
 
     return d->local ? vault_sync(local_vault(d->local), err) : 0;
+}
+
+static void forget_job(void *arg, uint32_t job) /* the store's thread */
+{
+    struct daemon *d = arg;
+
+    if (d->local)
+        folder_forget(local_jobs_fd(d->local), job);
 }
 
 static int find_devices(struct daemon *d, struct err *err)
@@ -149,7 +160,11 @@ static int open_state(struct daemon *d, struct err *err)
                                           .notify = on_notify,
                                           .notify_arg = d,
                                           .before_commit = before_commit,
-                                          .before_commit_arg = d};
+                                          .before_commit_arg = d,
+                                          .keep_ended = d->options.keep_jobs,
+                                          .keep_us = d->options.keep_us,
+                                          .forget = forget_job,
+                                          .forget_arg = d};
     char path[PATH_MAX];
     int rc = store_open(&options, &d->store, err);
 
@@ -170,6 +185,7 @@ static int make_parts(struct daemon *d, struct err *err)
                                           .shim = d->options.shim,
                                           .node = d->options.node,
                                           .devices = d->device_kind,
+                                          .log_keep_bytes = d->options.log_keep_mib * MIB,
                                           .pace = d->options.pace,
                                           .kick = daemon_kick,
                                           .log = daemon_log,

@@ -21,6 +21,10 @@
 /* Clients have no way around this limit. */
 #define SOCKET_MAX (sizeof((struct sockaddr_un *)0)->sun_path)
 
+#define LOG_KEEP_MIB 64
+#define KEEP_JOBS    50000
+#define KEEP_US      (90 * USEC_PER_DAY)
+
 enum option_kind {
     OPTION_TEXT,
     OPTION_NUMBER,
@@ -84,6 +88,12 @@ static const struct option_line lines[] = {
      SPAN(interval_us, GIVEN_INTERVAL)},
     {"pace", "PACE", "ELASTANE_PACE of all jobs: slots that stand in for GPUs",
      .kind = OPTION_PACE, .offset = AT(pace)},
+    {"keep-jobs", "N", "ended jobs that are remembered (50000); 0: all",
+     .kind = OPTION_NUMBER, .offset = AT(keep_jobs), .max = INT32_MAX},
+    {"keep-history", "SPAN", "how long ended jobs are remembered (90d); 0: for ever",
+     .kind = OPTION_SPAN, .offset = AT(keep_us)},
+    {"log-keep", "MiB", "what is kept at least of the end of a rank's log (64); 0: all",
+     .kind = OPTION_NUMBER, .offset = AT(log_keep_mib), .max = INT32_MAX},
     {"shim", "PATH", "elastane-shim (beside this program)", TEXT(shim)},
     {"foreground", NULL, "stay in the foreground; always so, named for service files",
      .kind = OPTION_NOTHING},
@@ -251,7 +261,10 @@ enum options_verdict options_read(int argc, char **argv, struct options *ret,
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
         table[i] = (struct option){
             lines[i].name, lines[i].argument ? required_argument : no_argument, NULL, 0};
-    *ret = (struct options){.devices = -1};
+    *ret = (struct options){.devices = -1,
+                            .keep_jobs = KEEP_JOBS,
+                            .keep_us = KEEP_US,
+                            .log_keep_mib = LOG_KEEP_MIB};
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":", table, &index)) != -1) {
         if (c != 0) {

@@ -35,6 +35,7 @@
 #include "shim/process.h"
 #include "shim/record.h"
 #include "shim/state.h"
+#include "shim/tidy.h"
 
 #define HELLO_WAIT_US USEC_PER_MIN /* for all ranks of an elastic job */
 #define SWEEP_ROUNDS  20
@@ -441,6 +442,7 @@ static void tick(struct shim *s)
         s->beat_us = s->now_us + SHIM_BEAT_US;
         group_look(s);
         upward_beat(s);
+        tidy_logs(s);
     }
     ranks_tick(s);
     group_tick(s);

@@ -479,7 +479,7 @@ static void a_newer_format_is_refused_by_name(void **state)
     assert_int_equal(bench_open(&b, &err), E_VERSION);
     assert_non_null(strstr(err.text, "format 99"));
     assert_int_equal(store_reader_open(b.dir, NULL, &reader, &err), E_VERSION);
-    meddle(&b, "PRAGMA user_version = 1");
+    meddle(&b, "PRAGMA user_version = 2");
     assert_int_equal(bench_open(&b, &err), 0);
     bench_release(&b);
 }

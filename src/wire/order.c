@@ -87,6 +87,7 @@ static const struct column order_columns[] = {
     NUMBER(COLUMN_U32, order, "job", job, 0, UINT32_MAX),
     WORD(order, "launch", launch, LAUNCH_FORM_MAX, launch_name),
     WORD(order, "level", level, JOB_LEVEL_MAX, level_name),
+    NUMBER(COLUMN_I64, order, "log_keep_bytes", log_keep_bytes, 0, INT64_MAX / 4),
     NUMBER(COLUMN_I64, order, "lr_from_ppm", lr_from_ppm, 0, INT64_MAX / 4),
     WORD(order, "lr_rule", lr_rule, JOB_LR_RULE_MAX, lr_rule_name),
     NUMBER(COLUMN_I64, order, "lr_to_ppm", lr_to_ppm, 0, INT64_MAX / 4),

@@ -443,6 +443,7 @@ int local_new(const struct local_options *o, struct local **ret, struct err *err
     l->ordering.pace = o->pace ? mem_text(o->pace) : NULL;
     l->ordering.run_dir = o->run_dir ? mem_text(o->run_dir) : NULL;
     l->ordering.devices = o->devices;
+    l->ordering.log_keep_bytes = o->log_keep_bytes;
     l->patrol = loop_timer_new(o->loop, on_patrol, l);
     if (!l->shim || !l->ordering.state_dir || !l->ordering.node || !l->patrol ||
         (o->pace && !l->ordering.pace) || (o->run_dir && !l->ordering.run_dir))

@@ -35,7 +35,8 @@ struct local_options {
     const char *shim;          /* path of elastane-shim */
     const char *node;          /* name of this machine's node */
     enum order_device devices;
-    const char *pace; /* ELASTANE_PACE of the ranks; NULL: none */
+    int64_t log_keep_bytes; /* of each rank's log at least so much; 0: all of it */
+    const char *pace;       /* ELASTANE_PACE of the ranks; NULL: none */
     /* Events were posted; engine_run() is wanted soon. */
     void (*kick)(void *arg);
     /* One line for the operator; priority as in syslog (3 error, 4 warning, 6 info). */

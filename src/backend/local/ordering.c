@@ -183,6 +183,7 @@ int ordering_make(const struct ordering *o, const struct core *core,
     order.grace_us = duty->grace_us;
     order.device_kind = o->devices;
     order.threads = spec->cpus_per_device;
+    order.log_keep_bytes = o->log_keep_bytes;
     put_learning_rate(&order, job);
     rc = put_ranks(&order, o, core, duty, err);
     if (rc == 0)
