@@ -14,9 +14,11 @@
  * dials, and ends. */
 #include "backend/local/local.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/local/folder.h"
@@ -410,6 +412,22 @@ static void on_calibrated(void *arg)
     l->kick(l->arg); /* those who wait for it are looked after */
 }
 
+/* Shims that were started while sockets lay in the state dial there. */
+static void lead_to_sockets(const struct local *l)
+{
+    char target[PATH_MAX];
+    char path[PATH_MAX];
+    struct stat st;
+
+    (void)snprintf(path, sizeof(path), "%s/shim.sock", l->ordering.state_dir);
+    if (lstat(path, &st) == 0 && (S_ISLNK(st.st_mode) || l->ordering.run_dir))
+        (void)unlink(path);
+    if (!l->ordering.run_dir)
+        return;
+    (void)snprintf(target, sizeof(target), "%s/shim.sock", l->ordering.run_dir);
+    (void)symlink(target, path); /* best effort: newer ones know the place itself */
+}
+
 static int open_shims(struct local *l, struct err *err)
 {
     const char *dir = l->ordering.run_dir ? l->ordering.run_dir : l->ordering.state_dir;
@@ -420,6 +438,7 @@ static int open_shims(struct local *l, struct err *err)
         return err_set(err, E_NOMEM, "out of memory");
     (void)snprintf(path, cap, "%s/shim.sock", dir);
     l->ordering.daemon_socket = path;
+    lead_to_sockets(l);
     return shims_open(l->loop, path, &local_talk, l, &l->shims, err);
 }
 
