@@ -4,6 +4,7 @@
  * The answer is made piece by piece by a callback of the library. With follow=1 it is
  * suspended when there is nothing new, and resumed FOLLOW_US later; so a file is looked
  * at five times a second while somebody follows it, and never else. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/jobs.h"
@@ -23,7 +24,7 @@ struct tail {
     struct loop_timer *timer; /* NULL: does not follow */
     struct joblog log;
     char *log_dir;
-    int64_t offset;
+    int64_t offset; /* of the answer's first byte, and what was passed over since */
     usec_t until_us;
 };
 
@@ -94,13 +95,18 @@ static ssize_t read_piece(void *arg, uint64_t pos, char *to, size_t max)
 {
     struct tail *t = arg;
     bool is_live = t->timer && look_at_job(t);
-    size_t n = 0;
-    int rc = joblog_read(&t->log, t->offset + (int64_t)pos, to, max, &n);
+    int64_t offset = t->offset + (int64_t)pos;
+    struct joblog_piece piece = {.bytes = to, .room = max};
+    int rc = joblog_read(&t->log, offset, &piece);
 
     if (rc < 0 && rc != E_NOTFOUND)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (rc == 0 && n > 0)
-        return (ssize_t)n;
+    if (piece.n > 0 && piece.offset > offset && t->timer)
+        return MHD_CONTENT_READER_END_OF_STREAM; /* the next answer says where it begins
+                                                  */
+    t->offset += piece.offset - offset;
+    if (rc == 0 && piece.n > 0)
+        return (ssize_t)piece.n;
     if (!is_live || t->api->is_stopping || clock_now(t->api->clock) >= t->until_us)
         return MHD_CONTENT_READER_END_OF_STREAM;
     t->is_suspended = true;
@@ -130,14 +136,16 @@ static int set_log(struct tail *t, const struct job_spec *spec, const struct job
     return 0;
 }
 
-/* A rank that has written nothing exists all the same while it runs. */
-static int check_rank(const struct tail *t, int32_t size, struct err *err)
+/* Passes over what is not kept. A rank that has written nothing exists all the same while
+ * it runs. */
+static int begin_reading(struct tail *t, int32_t size, struct err *err)
 {
     char byte;
-    size_t n = 0;
+    struct joblog_piece piece = {.bytes = &byte, .room = 1};
+    int rc = joblog_read(&t->log, t->offset, &piece);
 
-    if (t->log.rank < i32_max(size, 1) ||
-        joblog_read(&t->log, 0, &byte, 1, &n) != E_NOTFOUND)
+    t->offset = piece.offset;
+    if (t->log.rank < i32_max(size, 1) || rc != E_NOTFOUND)
         return 0;
     return err_field(err, E_NOTFOUND, "rank", "%d has not run", t->log.rank);
 }
@@ -159,7 +167,7 @@ static int open_tail(struct request *r, struct tail *t, struct err *err)
             past_job_release(&past);
         }
     }
-    return rc < 0 ? rc : check_rank(t, size, err);
+    return rc < 0 ? rc : begin_reading(t, size, err);
 }
 
 static int make_tail(struct request *r, struct tail *t, struct err *err)
@@ -177,6 +185,16 @@ static int make_tail(struct request *r, struct tail *t, struct err *err)
     if (rc == 0)
         rc = open_tail(r, t, err);
     return rc == 0 && wants_more ? follow(t, err) : rc;
+}
+
+static void add_headers(struct MHD_Response *response, const struct tail *t)
+{
+    char offset[24];
+
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                  "application/octet-stream");
+    (void)snprintf(offset, sizeof(offset), "%lld", (long long)t->offset);
+    (void)MHD_add_response_header(response, "Elastane-Log-Offset", offset);
 }
 
 static void answer_logs(struct request *r)
@@ -198,8 +216,7 @@ static void answer_logs(struct request *r)
         rc = response ? 0 : err_set(&err, E_NOMEM, "out of memory");
     }
     if (rc == 0) {
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-                                      "application/octet-stream");
+        add_headers(response, t);
         request_respond(r, 200, response);
         return;
     }

@@ -42,6 +42,7 @@ struct follower {
     uint32_t job;
     int64_t rank;
     int64_t offset;
+    bool has_begun; /* the present stream has brought bytes */
 };
 
 /* What is kept of a line, up to the present offset. */
@@ -85,10 +86,27 @@ static int write_lines(struct follower *f, const char *bytes, size_t n)
     return rc;
 }
 
+/* What is no longer kept is passed over, and said. */
+static void begin_stream(struct follower *f)
+{
+    int64_t offset = f->offset;
+
+    f->has_begun = true;
+    if (client_header(f->client, "Elastane-Log-Offset", &offset) < 0 ||
+        offset <= f->offset)
+        return;
+    cli_note(f->cli, "elastane: %" PRId64 " bytes of the log are no longer kept",
+             offset - f->offset);
+    (void)write_line(f); /* a line cut in two: its first half */
+    f->offset = offset;
+}
+
 static int write_out(void *arg, const char *bytes, size_t n)
 {
     struct follower *f = arg;
 
+    if (!f->has_begun)
+        begin_stream(f);
     if (f->cli->is_json)
         return write_lines(f, bytes, n);
     if (fwrite(bytes, 1, n, stdout) != n || fflush(stdout) != 0)
@@ -105,6 +123,7 @@ static int read_once(struct follower *f, const char *follow, struct err *err)
     (void)snprintf(path, sizeof path,
                    "/v1/jobs/%" PRIu32 "/logs?rank=%" PRId64 "&offset=%" PRId64 "%s",
                    f->job, f->rank, f->offset, follow);
+    f->has_begun = false;
     rc = client_stream(f->client, path, write_out, f, err);
     if (rc == E_STATE && (ferror(stdout) || errno == EPIPE))
         (void)err_set(err, E_STATE, "cannot write to standard output");

@@ -11,12 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/say.h"
 #include "engine/replay.h"
 #include "engine/story.h"
 #include "store/reader.h"
+#include "store/store.h"
 
 #define OPT_DECIDE CLI_LONG
 #define OPT_CHECK  (CLI_LONG + 1)
@@ -38,6 +40,7 @@ struct teller {
     struct buf text;
     bool is_silent;
     bool has_begun;
+    char *snapshot; /* owned; NULL: from the first row on */
 };
 
 static void tell(struct teller *t)
@@ -103,6 +106,28 @@ static int look(const char *dir, struct err *err)
                    strerror(errno));
 }
 
+/* Where the first rows are gone the replay begins at the oldest snapshot. */
+static int begin(struct teller *t, struct replay_options *o, struct err *err)
+{
+    const char *text = NULL;
+    int64_t first = 0;
+    int rc = store_reader_first_seq(t->reader, &first, err);
+
+    for (int i = STORE_SNAPSHOTS_KEPT - 1; rc == 0 && i >= 0 && first > 1; i--) {
+        rc = store_reader_snapshot(t->reader, i, &o->snapshot_seq, &text,
+                                   &o->snapshot_len, err);
+        if (rc <= 0)
+            continue;
+        t->snapshot = mem_text(text);
+        rc = t->snapshot ? 0 : err_set(err, E_NOMEM, "out of memory");
+        break;
+    }
+    o->snapshot = t->snapshot;
+    if (rc == 0 && o->snapshot)
+        store_reader_seek(t->reader, o->snapshot_seq);
+    return rc;
+}
+
 static int replay(const struct cli *cli, const char *dir, struct replay_options *o)
 {
     struct teller t = {.is_silent = cli->is_json};
@@ -119,6 +144,8 @@ static int replay(const struct cli *cli, const char *dir, struct replay_options 
     watch = story_watch(&t.story);
     o->watch = &watch;
     if (rc == 0)
+        rc = begin(&t, o, &err);
+    if (rc == 0)
         rc = replay_run(o, &source, &report, &err);
     tell(&t);
     if (report.rows > 0 && cli->is_json)
@@ -128,6 +155,7 @@ static int replay(const struct cli *cli, const char *dir, struct replay_options 
     else if (rc == 0)
         rc = err_set(&err, E_NOTFOUND, "%s holds no rows", dir);
     store_reader_free(t.reader);
+    mem_free(t.snapshot);
     story_release(&t.story);
     buf_release(&t.text);
     if (rc == 0)

@@ -16,6 +16,7 @@
 #include <curl/curl.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "wire/reply.h"
 
 #define CONNECT_S     5
@@ -259,6 +260,15 @@ int client_wait(struct client *client, const char *path, struct buf *out, struct
     const struct request r = {"GET", path, NULL, CLIENT_FOLLOW_S};
 
     return call(client, &r, out, err);
+}
+
+int client_header(struct client *client, const char *name, int64_t *ret)
+{
+    struct curl_header *header = NULL;
+
+    if (curl_easy_header(client->curl, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
+        return E_NOTFOUND;
+    return text_parse_int(header->value, strlen(header->value), 0, INT64_MAX, ret, NULL);
 }
 
 int client_stream(struct client *client, const char *path, client_sink_fn sink, void *arg,

@@ -9,6 +9,7 @@
 #define CLI_CLIENT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -33,6 +34,9 @@ int client_call(struct client *client, const char *method, const char *path,
 /* The same with GET, for an answer that may take CLIENT_FOLLOW_S. */
 int client_wait(struct client *client, const char *path, struct buf *out,
                 struct err *err);
+
+/* The number that a header of the present answer holds; E_NOTFOUND. For sinks. */
+int client_header(struct client *client, const char *name, int64_t *ret);
 
 /* GET with the body handed on as it comes. A negative value of the sink ends the stream
  * and is returned. */

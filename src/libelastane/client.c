@@ -97,6 +97,7 @@ static void send_msg(struct elastane *e, const struct rank_msg *msg)
     size_t n = rank_msg_encode(msg, frame);
     size_t done = 0;
 
+    frame_speak(frame, e->peer_version);
     while (e->fd >= 0 && done < n) {
         struct pollfd p = {.fd = e->fd, .events = POLLOUT};
         ssize_t sent = send(e->fd, frame + done, n - done, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -524,6 +525,7 @@ static void greet(struct elastane *e, int dir_fd)
                !map_page(e, dir_fd, answer.page, answer.slot)) {
         (void)client_disable(e, "the shim's plan cannot be used");
     } else {
+        e->peer_version = answer.version;
         take_plan(e, &answer);
         e->mode = ELASTANE_CONNECTED;
         begin_slot(e);
@@ -537,6 +539,7 @@ void client_open(struct elastane *e, int32_t default_batch)
     int dir_fd = -1;
 
     e->fd = -1;
+    e->peer_version = 0;
     e->stop_step = -1;
     e->mode = ELASTANE_ALONE;
     plan_from_env(&e->plan, default_batch);

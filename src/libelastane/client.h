@@ -19,7 +19,8 @@ struct elastane {
     int64_t step;
     int64_t samples_done;
 
-    int fd; /* the channel; -1: none */
+    int fd;                /* the channel; -1: none */
+    uint32_t peer_version; /* that the shim speaks; 0: it has not said yet */
     struct frame_reader reader;
     uint8_t *page; /* mapped; NULL: none */
     size_t page_len;

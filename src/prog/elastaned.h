@@ -23,6 +23,7 @@ struct daemon {
     struct options options;
     struct clock clock;
     struct loop *loop;
+    char run_dir[PATH_MAX]; /* where sockets are, when not in the state; else "" */
     struct loop_timer *run; /* engine_run() is due */
     struct loop_wake *wake; /* from the store's thread */
     struct loop_signal *signals[N_SIGNALS];

@@ -10,9 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/local/folder.h"
 #include "backend/local/vault.h"
+#include "loop/rundir.h"
 #include "loop/socket.h"
 #include "prog/elastaned.h"
+
+#define MIB ((int64_t)1 << 20)
 
 static void on_notify(void *arg) /* the store's thread */
 {
@@ -26,6 +30,14 @@ static int before_commit(void *arg, struct err *err) /* the store's thread */
     struct daemon *d = arg;
 
     return d->local ? vault_sync(local_vault(d->local), err) : 0;
+}
+
+static void forget_job(void *arg, uint32_t job) /* the store's thread */
+{
+    struct daemon *d = arg;
+
+    if (d->local)
+        folder_forget(local_jobs_fd(d->local), job);
 }
 
 static int find_devices(struct daemon *d, struct err *err)
@@ -124,6 +136,23 @@ static int post_news(struct daemon *d, struct err *err)
     return rc;
 }
 
+/* Sockets do not work where machines share the files, or seem to. */
+static int place_sockets(struct daemon *d, struct err *err)
+{
+    const char *network = store_network(d->store);
+    int rc;
+
+    if (!network)
+        return 0;
+    rc = rundir_open(d->options.state, d->run_dir, sizeof(d->run_dir), err);
+    if (rc == 0)
+        say(LOG_INFO,
+            "the state %s is on %s: its journal is written without WAL, and sockets are "
+            "in %s",
+            d->options.state, network, d->run_dir);
+    return rc;
+}
+
 static int open_state(struct daemon *d, struct err *err)
 {
     const struct store_options options = {.dir = d->options.state,
@@ -131,7 +160,11 @@ static int open_state(struct daemon *d, struct err *err)
                                           .notify = on_notify,
                                           .notify_arg = d,
                                           .before_commit = before_commit,
-                                          .before_commit_arg = d};
+                                          .before_commit_arg = d,
+                                          .keep_ended = d->options.keep_jobs,
+                                          .keep_us = d->options.keep_us,
+                                          .forget = forget_job,
+                                          .forget_arg = d};
     char path[PATH_MAX];
     int rc = store_open(&options, &d->store, err);
 
@@ -140,7 +173,7 @@ static int open_state(struct daemon *d, struct err *err)
     if (!realpath(d->options.state, path))
         return err_set(err, E_IO, "%s: %s", d->options.state, strerror(errno));
     (void)snprintf(d->options.state, sizeof(d->options.state), "%s", path);
-    return 0;
+    return place_sockets(d, err);
 }
 
 static struct local_gpus gpus_of(const struct daemon *d)
@@ -158,10 +191,12 @@ static int make_parts(struct daemon *d, struct err *err)
     const struct local_options options = {.loop = d->loop,
                                           .clock = &d->clock,
                                           .state_dir = d->options.state,
+                                          .run_dir = d->run_dir[0] ? d->run_dir : NULL,
                                           .shim = d->options.shim,
                                           .node = d->options.node,
                                           .devices = d->device_kind,
                                           .gpus = gpus_of(d),
+                                          .log_keep_bytes = d->options.log_keep_mib * MIB,
                                           .pace = d->options.pace,
                                           .kick = daemon_kick,
                                           .log = daemon_log,

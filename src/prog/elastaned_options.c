@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/span.h"
@@ -22,6 +23,13 @@
 #define FOREIGN_CLEAN_US (30 * USEC_PER_SEC)
 #define PATROL_US        (5 * USEC_PER_SEC)
 #define PATROL_LEAST_US  (10 * USEC_PER_MSEC)
+
+/* Clients have no way around this limit. */
+#define SOCKET_MAX (sizeof((struct sockaddr_un *)0)->sun_path)
+
+#define LOG_KEEP_MIB 64
+#define KEEP_JOBS    50000
+#define KEEP_US      (90 * USEC_PER_DAY)
 
 enum option_kind {
     OPTION_TEXT,
@@ -94,6 +102,12 @@ static const struct option_line lines[] = {
      .offset = AT(patrol_us)},
     {"pace", "PACE", "ELASTANE_PACE of all jobs: slots that stand in for GPUs",
      .kind = OPTION_PACE, .offset = AT(pace)},
+    {"keep-jobs", "N", "ended jobs that are remembered (50000); 0: all",
+     .kind = OPTION_NUMBER, .offset = AT(keep_jobs), .max = INT32_MAX},
+    {"keep-history", "SPAN", "how long ended jobs are remembered (90d); 0: for ever",
+     .kind = OPTION_SPAN, .offset = AT(keep_us)},
+    {"log-keep", "MiB", "what is kept at least of the end of a rank's log (64); 0: all",
+     .kind = OPTION_NUMBER, .offset = AT(log_keep_mib), .max = INT32_MAX},
     {"shim", "PATH", "elastane-shim (beside this program)", TEXT(shim)},
     {"foreground", NULL, "stay in the foreground; always so, named for service files",
      .kind = OPTION_NOTHING},
@@ -241,6 +255,11 @@ static int complete(struct options *o, struct err *err)
         rc = err_field(err, E_INVALID, "patrol", "is too short; 10ms or more");
     if (rc == 0 && !o->socket[0])
         rc = default_socket(o, err);
+    if (rc == 0 && strlen(o->socket) >= SOCKET_MAX)
+        rc = err_field(err, E_LIMIT, "socket",
+                       "%s has %zu bytes; the path of a socket has at most %zu: name a "
+                       "shorter one",
+                       o->socket, strlen(o->socket), SOCKET_MAX - 1);
     if (rc == 0 && !o->shim[0])
         rc = default_shim(o, err);
     if (rc == 0 && !o->node[0])
@@ -264,7 +283,10 @@ enum options_verdict options_read(int argc, char **argv, struct options *ret,
     *ret = (struct options){.devices = -1,
                             .foreign_mem = FOREIGN_MEM,
                             .foreign_clean_us = FOREIGN_CLEAN_US,
-                            .patrol_us = PATROL_US};
+                            .patrol_us = PATROL_US,
+                            .keep_jobs = KEEP_JOBS,
+                            .keep_us = KEEP_US,
+                            .log_keep_mib = LOG_KEEP_MIB};
     opterr = 0;
     while ((c = getopt_long(argc, argv, ":", table, &index)) != -1) {
         if (c != 0) {

@@ -26,7 +26,10 @@ struct options {
     char socket[PATH_MAX];
     char shim[PATH_MAX];
     char node[NAME_MAX_BYTES];
-    int32_t devices; /* -1: as many GPUs as there are */
+    int32_t devices;      /* -1: as many GPUs as there are */
+    int32_t keep_jobs;    /* ended ones; 0: all */
+    usec_t keep_us;       /* ended ones, for so long; 0: for ever */
+    int32_t log_keep_mib; /* of each rank's log; 0: all of it */
     const char *pace;
     int64_t foreign_mem; /* bytes */
     usec_t foreign_clean_us;

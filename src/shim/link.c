@@ -58,6 +58,7 @@ void link_send(struct link *link, const uint8_t *frame, size_t n)
         return;
     }
     memcpy(link->out + link->n_out, frame, n);
+    frame_speak(link->out + link->n_out, link->peer_version);
     link->n_out += n;
     link_flush(link);
 }

@@ -15,7 +15,8 @@
 #define LINK_OUT_CAP (8 * FRAME_MAX)
 
 struct link {
-    int fd; /* -1: closed */
+    uint32_t peer_version; /* that the peer speaks; 0: it has not said yet */
+    int fd;                /* -1: closed */
     struct frame_reader reader;
     uint8_t out[LINK_OUT_CAP]; /* what the socket would not take yet */
     size_t n_out;

@@ -276,6 +276,7 @@ static void take_hello(struct shim *s, struct shim_conn *conn, const struct rank
     int32_t index = index_of_rank(s, msg->rank);
     struct shim_rank *rank = index < 0 ? NULL : &s->ranks[index];
 
+    conn->link.peer_version = msg->version;
     if (msg->generation != s->order.plan.generation)
         turn_away(s, conn, "generation %u is over; this is generation %u",
                   msg->generation, s->order.plan.generation);

@@ -35,6 +35,7 @@
 #include "shim/process.h"
 #include "shim/record.h"
 #include "shim/state.h"
+#include "shim/tidy.h"
 
 #define HELLO_WAIT_US USEC_PER_MIN /* for all ranks of an elastic job */
 #define SWEEP_ROUNDS  20
@@ -146,11 +147,36 @@ static int open_dir(struct shim *s, const char *dir, struct err *err)
     s->dir = realpath(dir, NULL);
     if (!s->dir)
         return err_set(err, E_IO, "cannot resolve %s: %s", dir, strerror(errno));
-    s->channel = mem_new(strlen(s->dir) + sizeof("/" ORDER_CHANNEL), 1);
+    return 0;
+}
+
+/* Its channel may lie elsewhere, where sockets work. */
+static int name_channel(struct shim *s)
+{
+    const char *dir = s->order.channel_dir ? s->order.channel_dir : s->dir;
+    size_t cap = strlen(dir) + sizeof("/" ORDER_CHANNEL);
+
+    s->channel = mem_new(cap, 1);
     if (!s->channel)
         return E_NOMEM;
-    (void)snprintf(s->channel, strlen(s->dir) + sizeof("/" ORDER_CHANNEL), "%s/%s",
-                   s->dir, ORDER_CHANNEL);
+    (void)snprintf(s->channel, cap, "%s/" ORDER_CHANNEL, dir);
+    return 0;
+}
+
+/* The directory of channel and page; *ret_fd is to be closed. */
+static int open_channel_dir(const struct shim *s, int *ret_fd, struct err *err)
+{
+    const char *dir = s->order.channel_dir ? s->order.channel_dir : s->dir;
+    struct stat st;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_set(err, E_IO, "cannot open %s: %s", dir, strerror(errno));
+    if (fstat(fd, &st) < 0 || st.st_uid != geteuid()) {
+        (void)close(fd);
+        return err_set(err, E_DENIED, "%s belongs to somebody else", dir);
+    }
+    *ret_fd = fd;
     return 0;
 }
 
@@ -237,15 +263,20 @@ static int signals_take(struct shim *s, struct err *err)
 
 static int prepare(struct shim *s, struct err *err)
 {
+    int dir_fd = -1;
     int rc = signals_take(s, err);
 
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 && rc == 0)
         rc = err_set(err, E_IO, "cannot become a subreaper: %s", strerror(errno));
     if (rc == 0)
-        rc = page_create(&s->page, s->dir_fd, ORDER_PAGE, s->order.n_ranks,
+        rc = open_channel_dir(s, &dir_fd, err);
+    if (rc == 0)
+        rc = page_create(&s->page, dir_fd, ORDER_PAGE, s->order.n_ranks,
                          s->order.plan.generation, err);
     if (rc == 0)
-        rc = link_listen(s->dir_fd, ORDER_CHANNEL, &s->listen_fd, err);
+        rc = link_listen(dir_fd, ORDER_CHANNEL, &s->listen_fd, err);
+    if (dir_fd >= 0)
+        (void)close(dir_fd);
     s->master_port = s->order.master_port;
     if (rc == 0 && s->order.ranks[0].rank == 0)
         rc = port_reserve(s->order.master_port, &s->master_port, &s->port_fd, err);
@@ -293,6 +324,8 @@ static int begin(struct shim *s, const char *dir, enum shim_begin *ret_how,
         rc = become_owner(s->dir_fd, err);
     if (rc == 0)
         rc = read_order(s, err);
+    if (rc == 0)
+        rc = name_channel(s);
     if (rc == 0)
         rc = allocate(s);
     if (rc < 0)
@@ -410,6 +443,7 @@ static void tick(struct shim *s)
         s->beat_us = s->now_us + SHIM_BEAT_US;
         group_look(s);
         upward_beat(s);
+        tidy_logs(s);
     }
     ranks_tick(s);
     group_tick(s);

@@ -270,8 +270,9 @@ void upward_beat(struct shim *s)
     send_adopted(s, &msg);
 }
 
-static void take_adopt(struct shim *s)
+static void take_adopt(struct shim *s, const struct shim_msg *msg)
 {
+    s->daemon.peer_version = msg->version;
     s->is_adopted = true;
     if (s->phase == SHIM_ENDED)
         upward_exit(s);
@@ -303,7 +304,7 @@ static void take_order(struct shim *s, const struct shim_msg *msg)
         return;
     switch ((int)msg->kind) { /* an int: only the daemon's kinds are expected here */
     case SHIM_ADOPT:
-        take_adopt(s);
+        take_adopt(s, msg);
         break;
     case SHIM_REFUSE:
         take_refuse(s, msg);

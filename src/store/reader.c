@@ -159,6 +159,11 @@ int store_reader_snapshot(struct store_reader *r, int index, int64_t *ret_seq,
     return 1;
 }
 
+int store_reader_first_seq(struct store_reader *r, int64_t *ret_seq, struct err *err)
+{
+    return sql_number(r->db, "SELECT coalesce(min(seq), 0) FROM \"row\"", ret_seq, err);
+}
+
 int store_reader_last_seq(struct store_reader *r, int64_t *ret_seq, struct err *err)
 {
     return sql_number(r->db, "SELECT coalesce(max(seq), 0) FROM \"row\"", ret_seq, err);

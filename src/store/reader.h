@@ -34,6 +34,7 @@ int store_reader_snapshot(struct store_reader *reader, int index, int64_t *ret_s
                           const char **ret_text, size_t *ret_len, struct err *err);
 
 /* Number of the newest row; 0: none. */
+int store_reader_first_seq(struct store_reader *r, int64_t *ret_seq, struct err *err);
 int store_reader_last_seq(struct store_reader *reader, int64_t *ret_seq, struct err *err);
 
 /* The next call of store_reader_next() gives the row after this one. */

@@ -34,6 +34,9 @@ struct daemon {
     int answers;
     int last_rc;
     int performed;
+    int forgotten; /* jobs whose folders may go */
+    uint32_t newest_forgotten;
+    struct store_options keep; /* what is kept; the other members are not read */
 };
 
 static void on_notify(void *arg)
@@ -117,6 +120,14 @@ static void on_perform(void *ctx, const struct core *core, const struct job *job
     d->performed++;
 }
 
+static void on_forget(void *arg, uint32_t job) /* the writer's thread */
+{
+    struct daemon *d = arg;
+
+    d->forgotten++;
+    d->newest_forgotten = job;
+}
+
 static int daemon_start(struct daemon *d, struct store_recovery *recovery,
                         struct err *err)
 {
@@ -124,6 +135,11 @@ static int daemon_start(struct daemon *d, struct store_recovery *recovery,
                                           .holder = "recover_test",
                                           .notify = on_notify,
                                           .notify_arg = d,
+                                          .keep_rows = d->keep.keep_rows,
+                                          .keep_ended = d->keep.keep_ended,
+                                          .keep_us = d->keep.keep_us,
+                                          .forget = on_forget,
+                                          .forget_arg = d,
                                           .vfs = FAULT_VFS_NAME,
                                           .pause = on_pause,
                                           .pause_arg = d};
@@ -381,6 +397,132 @@ static void a_reader_replays_the_journal_of_a_living_daemon(void **state)
     daemon_release(&d);
 }
 
+static int64_t count(const struct daemon *d, const char *statement)
+{
+    char path[DIR_MAX + 32];
+    sqlite3_stmt *stmt = NULL;
+    sqlite3 *db = NULL;
+    int64_t n;
+
+    (void)snprintf(path, sizeof path, "%s/state.db", d->dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, statement, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    n = sqlite3_column_int64(stmt, 0);
+    (void)sqlite3_finalize(stmt);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return n;
+}
+
+/* Jobs of which each ends a day after the one before; a snapshot after each. */
+static void live_for_days(struct daemon *d, int days)
+{
+    for (int day = 1; day <= days; day++) {
+        struct event cancel = {.kind = EVENT_CANCEL, .job = (uint32_t)day};
+
+        submit(d, "a");
+        run(d, day * USEC_PER_DAY);
+        assert_int_equal(engine_post(d->engine, &cancel, NULL, NULL), 0);
+        run(d, day * USEC_PER_DAY + USEC_PER_SEC);
+        assert_int_equal(engine_snapshot(d->engine), 0);
+        await_durable(d);
+    }
+}
+
+static void replay_from_what_is_left(const struct daemon *d, uint64_t digest)
+{
+    struct replay_options options = {.decide = true, .check = true};
+    struct store_reader *reader = NULL;
+    struct replay_source source;
+    struct replay_report report;
+    const char *text = NULL;
+    char *copy;
+
+    assert_int_equal(store_reader_open(d->dir, NULL, &reader, NULL), 0);
+    assert_int_equal(store_reader_snapshot(reader, STORE_SNAPSHOTS_KEPT - 1,
+                                           &options.snapshot_seq, &text,
+                                           &options.snapshot_len, NULL),
+                     1);
+    copy = strdup(text);
+    options.snapshot = copy;
+    store_reader_seek(reader, options.snapshot_seq);
+    source = (struct replay_source){.ctx = reader, .next = store_reader_next};
+    assert_int_equal(replay_run(&options, &source, &report, NULL), 0);
+    assert_int_equal(report.digest, digest);
+    assert_true(report.rows > 0);
+    store_reader_free(reader);
+    free(copy);
+}
+
+static void what_recovery_does_not_need_is_removed_and_the_rest_replays(void **state)
+{
+    struct store_recovery recovery;
+    struct daemon d;
+    uint64_t digest;
+    int64_t seq;
+
+    (void)state;
+    daemon_init(&d);
+    daemon_stop(&d);
+    d.keep = (struct store_options){.keep_rows = 1, .keep_ended = 3};
+    assert_int_equal(daemon_start(&d, NULL, NULL), 0);
+    live_for_days(&d, 20);
+    digest = digest_of(&d);
+    seq = engine_seq(d.engine);
+    daemon_stop(&d);
+    assert_true(seq >= 40);
+    assert_true(count(&d, "SELECT count(*) FROM \"row\"") <= 8);
+    assert_int_equal(count(&d, "SELECT count(*) FROM ended"), 3);
+    assert_int_equal(count(&d, "SELECT count(DISTINCT job) FROM fact"), 3);
+    assert_int_equal(count(&d, "SELECT min(job) FROM fact"), 18);
+    assert_int_equal(d.forgotten, 17); /* each once */
+    assert_int_equal(d.newest_forgotten, 17);
+    replay_from_what_is_left(&d, digest);
+    assert_int_equal(daemon_start(&d, &recovery, NULL), 0);
+    assert_int_equal(digest_of(&d), digest);
+    assert_int_equal(engine_seq(d.engine), seq);
+    live_for_days(&d, 0);
+    daemon_release(&d);
+}
+
+static void ended_jobs_are_forgotten_by_their_age(void **state)
+{
+    struct daemon d;
+
+    (void)state;
+    daemon_init(&d);
+    daemon_stop(&d);
+    d.keep = (struct store_options){.keep_us = 5 * USEC_PER_DAY};
+    assert_int_equal(daemon_start(&d, NULL, NULL), 0);
+    live_for_days(&d, 12);
+    daemon_stop(&d);
+    assert_int_equal(count(&d, "SELECT min(job) FROM fact"), 8);
+    assert_int_equal(d.newest_forgotten, 7);
+    /* By default everything is kept, the newest rows as well. */
+    assert_int_equal(count(&d, "SELECT min(seq) FROM \"row\""), 1);
+    assert_int_equal(daemon_start(&d, NULL, NULL), 0);
+    daemon_release(&d);
+}
+
+static void a_state_of_the_first_format_learns_when_its_jobs_ended(void **state)
+{
+    struct daemon d;
+
+    (void)state;
+    daemon_init(&d);
+    live_for_days(&d, 3);
+    daemon_stop(&d);
+    meddle(&d, "DROP TABLE ended");
+    meddle(&d, "PRAGMA user_version = 1");
+    assert_int_equal(daemon_start(&d, NULL, NULL), 0);
+    daemon_stop(&d);
+    assert_int_equal(count(&d, "SELECT count(*) FROM ended"), 3);
+    assert_int_equal(count(&d, "SELECT max(time_us) FROM ended"),
+                     3 * USEC_PER_DAY + USEC_PER_SEC);
+    assert_int_equal(daemon_start(&d, NULL, NULL), 0);
+    daemon_release(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +531,9 @@ int main(void)
         cmocka_unit_test(a_row_whose_time_is_wrong_is_named_and_nothing_starts),
         cmocka_unit_test(a_gap_in_the_rows_is_named_and_nothing_starts),
         cmocka_unit_test(a_full_disk_refuses_submits_until_it_has_room),
+        cmocka_unit_test(what_recovery_does_not_need_is_removed_and_the_rest_replays),
+        cmocka_unit_test(ended_jobs_are_forgotten_by_their_age),
+        cmocka_unit_test(a_state_of_the_first_format_learns_when_its_jobs_ended),
         cmocka_unit_test(a_reader_replays_the_journal_of_a_living_daemon),
     };
 

@@ -33,6 +33,13 @@ static const char *const migrations[] = {
     "CREATE INDEX fact_end_job ON fact(job) WHERE kind = 'end';"
     "INSERT INTO meta VALUES('format', '1');"
     "INSERT INTO meta VALUES('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));",
+    /* 2: when jobs ended, for those that are to be forgotten. */
+    "CREATE TABLE ended(job INTEGER PRIMARY KEY, time_us INTEGER NOT NULL);"
+    "CREATE INDEX ended_time ON ended(time_us);"
+    "INSERT OR REPLACE INTO ended(job, time_us)"
+    "  SELECT fact.job, \"row\".time_us FROM fact JOIN \"row\" USING(seq)"
+    "  WHERE fact.kind = 'end';"
+    "UPDATE meta SET value = '2' WHERE key = 'format';",
 };
 
 #define SCHEMA_VERSION ((int64_t)ARRAY_SIZE(migrations))

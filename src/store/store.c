@@ -4,14 +4,16 @@
  * Order at the start: the lock first, so that nobody else writes; then the file with a
  * mode of its own, before SQLite could make it with the process's; then the tables; then
  * the writer. At the end the other way round. SQLite runs in WAL mode with
- * synchronous=FULL: a commit is on the disk when it returns. */
+ * synchronous=FULL: a commit is on the disk when it returns. Where other machines share
+ * the file system WAL does not work (network.h): there a rollback journal is kept, and a
+ * commit waits for readers. A file that was in WAL mode is brought out of it alone, in
+ * exclusive mode, which does without shared memory. */
 #include "store/store.h"
-
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
 #include "store/lock.h"
+#include "store/network.h"
 #include "store/reader.h"
 #include "store/schema.h"
 #include "store/sql.h"
@@ -19,20 +21,30 @@
 
 struct store {
     char *dir;
-    char *vfs; /* NULL: the default */
+    char *vfs;           /* NULL: the default */
+    const char *network; /* name of the file system, if machines share it; else NULL */
     struct writer *writer;
     int lock_fd;
     int64_t polled_seq;
     int64_t polled_failures;
 };
 
+#define BUSY_WAIT_MS 5000 /* a commit waits for readers, without WAL */
+
 static const char pragmas[] = "PRAGMA journal_mode = WAL;"
                               "PRAGMA synchronous = FULL;"
                               "PRAGMA temp_store = MEMORY;"
                               "PRAGMA trusted_schema = OFF;";
 
-static int open_writer(const struct store_options *o, struct writer **ret,
-                       struct err *err)
+static const char network_pragmas[] = "PRAGMA journal_mode = TRUNCATE;"
+                                      "PRAGMA locking_mode = NORMAL;"
+                                      "PRAGMA synchronous = FULL;"
+                                      "PRAGMA temp_store = MEMORY;"
+                                      "PRAGMA trusted_schema = OFF;"
+                                      "SELECT count(*) FROM meta;"; /* lets go */
+
+static int open_writer(const struct store_options *o, const char *network,
+                       struct writer **ret, struct err *err)
 {
     int64_t last_seq = 0;
     sqlite3 *db = NULL;
@@ -40,10 +52,14 @@ static int open_writer(const struct store_options *o, struct writer **ret,
 
     if (rc == 0)
         rc = sql_open(o->dir, SQLITE_OPEN_READWRITE, o->vfs, &db, err);
+    if (rc == 0 && network) {
+        (void)sqlite3_busy_timeout(db, BUSY_WAIT_MS);
+        rc = sql_run(db, "PRAGMA locking_mode = EXCLUSIVE", err);
+    }
     if (rc == 0)
         rc = schema_migrate(db, err); /* first: it refuses a file that is not ours */
     if (rc == 0)
-        rc = sql_run(db, pragmas, err);
+        rc = sql_run(db, network ? network_pragmas : pragmas, err);
     if (rc == 0)
         rc = schema_set_holder(db, o->holder, err);
     if (rc == 0)
@@ -58,7 +74,7 @@ static int open_writer(const struct store_options *o, struct writer **ret,
 static void free_shell(struct store *store)
 {
     if (store->lock_fd >= 0)
-        (void)close(store->lock_fd);
+        lock_give(store->lock_fd);
     mem_free(store->dir);
     mem_free(store->vfs);
     mem_free(store);
@@ -80,12 +96,15 @@ int store_open(const struct store_options *options, struct store **ret, struct e
         store->vfs = mem_text(options->vfs);
     if (!store->dir || (options->vfs && !store->vfs))
         rc = err_set(err, E_NOMEM, "out of memory");
+    if (rc == 0)
+        rc = lock_make_dir(options->dir, err);
     if (rc == 0) {
-        store->lock_fd = lock_take(options->dir, options->holder, err);
+        store->network = network_of(options->dir);
+        store->lock_fd = lock_take(options->dir, options->holder, store->network, err);
         rc = i32_min(store->lock_fd, 0);
     }
     if (rc == 0)
-        rc = open_writer(options, &store->writer, err);
+        rc = open_writer(options, store->network, &store->writer, err);
     if (rc < 0) {
         free_shell(store);
         return rc;
@@ -185,6 +204,11 @@ static int port_snapshot(void *ctx, int64_t seq, const char *text, size_t len)
     struct store *store = ctx;
 
     return writer_snapshot(store->writer, seq, text, len);
+}
+
+const char *store_network(const struct store *store)
+{
+    return store->network;
 }
 
 struct engine_store_port store_port(struct store *store)

@@ -27,6 +27,7 @@
 #define STORE_RETRY_FIRST_US (100 * USEC_PER_MSEC)
 #define STORE_RETRY_LAST_US  (5 * USEC_PER_SEC)
 #define STORE_SNAPSHOTS_KEPT 2
+#define STORE_ROWS_KEPT      20000
 
 struct store;
 
@@ -41,6 +42,17 @@ struct store_options {
      * thread before each commit of rows; a failure is one of the commit. May be NULL. */
     int (*before_commit)(void *arg, struct err *err);
     void *before_commit_arg;
+    /* What is kept beyond what recovery needs; pruned after each snapshot. Of the journal
+     * the rows after the second newest snapshot, and the newest keep_rows (0:
+     * STORE_ROWS_KEPT). Of ended jobs what is told about the newest keep_ended (0: all),
+     * unless they ended more than keep_us before the newest row (0: for ever). */
+    int64_t keep_rows;
+    int32_t keep_ended;
+    usec_t keep_us;
+    /* A job's facts are about to be removed: its folder may go. Called from the writer
+     * thread, perhaps again after a crash. May be NULL. */
+    void (*forget)(void *arg, uint32_t job);
+    void *forget_arg;
     int32_t batch_max; /* rows of one commit; 0: STORE_BATCH_MAX */
     const char *vfs;   /* SQLite's name of the file system to use; NULL: the default */
     /* Waits between two tries, from the writer thread, in place of a timed wait; attempt
@@ -58,6 +70,10 @@ int store_open(const struct store_options *options, struct store **ret, struct e
  * the last try failed too: err says how many rows are lost, none of which was ever
  * reported as durable. NULL is allowed. */
 int store_close(struct store *store, struct err *err);
+
+/* What the file system of the state is called when other machines may share it ("NFS"):
+ * then the journal is written without WAL, and sockets belong elsewhere. Else NULL. */
+const char *store_network(const struct store *store);
 
 struct store_recovery {
     int64_t snapshot_seq;      /* where it began; 0: at the first row */

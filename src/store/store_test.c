@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "store/network.h"
 #include "store/reader.h"
 #include "support/fault_vfs.h"
 
@@ -478,7 +479,7 @@ static void a_newer_format_is_refused_by_name(void **state)
     assert_int_equal(bench_open(&b, &err), E_VERSION);
     assert_non_null(strstr(err.text, "format 99"));
     assert_int_equal(store_reader_open(b.dir, NULL, &reader, &err), E_VERSION);
-    meddle(&b, "PRAGMA user_version = 1");
+    meddle(&b, "PRAGMA user_version = 2");
     assert_int_equal(bench_open(&b, &err), 0);
     bench_release(&b);
 }
@@ -642,6 +643,23 @@ static void a_kill_from_outside_loses_nothing_that_was_durable(void **state)
     bench_release(&b);
 }
 
+static void file_systems_that_machines_share_are_known(void **state)
+{
+    static const uint32_t shared[] = {0x6969,     0xff534d42, 0xfe534d42, 0x0bd00bd0,
+                                      0x47504653, 0x19830326, 0x5346414f, 0x00c36400,
+                                      0x01021997, 0x65735546};
+    static const uint32_t own[] = {0xef53 /* ext4 */,        0x58465342 /* xfs */,
+                                   0x9123683e /* btrfs */,   0x01021994 /* tmpfs */,
+                                   0x794c7630 /* overlay */, 0x2fc12fc1 /* zfs */};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(shared); i++)
+        assert_non_null(network_type_name(shared[i]));
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        assert_null(network_type_name(own[i]));
+    assert_null(network_of("/no such place"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -659,6 +677,7 @@ int main(void)
         cmocka_unit_test(a_missing_row_is_named),
         cmocka_unit_test(a_place_without_a_state_is_not_found_or_empty),
         cmocka_unit_test(a_power_cut_at_any_write_loses_nothing_that_was_durable),
+        cmocka_unit_test(file_systems_that_machines_share_are_known),
         cmocka_unit_test(a_kill_from_outside_loses_nothing_that_was_durable),
     };
 

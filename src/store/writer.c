@@ -9,6 +9,7 @@
  *   2. A batch that failed is written again as it was, before anything younger.
  *   3. A snapshot is written after the rows that came before it, in a commit of its own;
  *      one that cannot be written is dropped, since the rows suffice.
+ *      After each, what need not be kept any more is removed (prune.h).
  *   4. No batch is written while the state is not where it was opened (guard.h).
  *   5. notify is called after every change of the progress, without the mutex. */
 #include "store/writer.h"
@@ -23,6 +24,7 @@
 #include "base/mem.h"
 #include "store/guard.h"
 #include "store/item.h"
+#include "store/prune.h"
 #include "store/reader.h"
 #include "store/sql.h"
 
@@ -32,6 +34,7 @@ enum statement {
     SQL_ROLLBACK,
     SQL_ROW,
     SQL_FACT,
+    SQL_ENDED,
     SQL_SNAPSHOT,
     SQL_THIN,
     SQL_STATEMENT_MAX
@@ -44,6 +47,7 @@ static const char *const statements[SQL_STATEMENT_MAX] = {
     [SQL_ROW] = "INSERT INTO \"row\"(seq, time_us, kind, kind_version, rules, input, "
                 "changes) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [SQL_FACT] = "INSERT INTO fact(seq, job, kind, json) VALUES(?1, ?2, ?3, ?4)",
+    [SQL_ENDED] = "INSERT OR REPLACE INTO ended(job, time_us) VALUES(?1, ?2)",
     [SQL_SNAPSHOT] = "INSERT OR REPLACE INTO snapshot(seq, text) VALUES(?1, ?2)",
     [SQL_THIN] = "DELETE FROM snapshot WHERE seq NOT IN "
                  "(SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?1)",
@@ -74,16 +78,29 @@ static int run(struct writer *w, enum statement s, const char *what, struct err 
     return sql_step(w->db, w->stmts[s], what, err);
 }
 
-static int write_fact(struct writer *w, int64_t seq, const struct engine_fact *fact,
-                      struct err *err)
+static int write_ended(struct writer *w, usec_t time_us, uint32_t job, struct err *err)
+{
+    sqlite3_stmt *stmt = w->stmts[SQL_ENDED];
+
+    (void)sqlite3_bind_int64(stmt, 1, job);
+    (void)sqlite3_bind_int64(stmt, 2, time_us);
+    return run(w, SQL_ENDED, "ended job", err);
+}
+
+static int write_fact(struct writer *w, const struct engine_row *row,
+                      const struct engine_fact *fact, struct err *err)
 {
     sqlite3_stmt *stmt = w->stmts[SQL_FACT];
+    int rc;
 
-    (void)sqlite3_bind_int64(stmt, 1, seq);
+    (void)sqlite3_bind_int64(stmt, 1, row->seq);
     (void)sqlite3_bind_int64(stmt, 2, fact->job);
     (void)sqlite3_bind_text(stmt, 3, store_fact_kind_name(fact->kind), -1, SQLITE_STATIC);
     (void)sqlite3_bind_text(stmt, 4, fact->json, -1, SQLITE_STATIC);
-    return run(w, SQL_FACT, "fact", err);
+    rc = run(w, SQL_FACT, "fact", err);
+    if (rc == 0 && fact->kind == ENGINE_FACT_END)
+        rc = write_ended(w, row->time_us, fact->job, err);
+    return rc;
 }
 
 static int write_row(struct writer *w, const struct engine_row *row, struct err *err)
@@ -102,7 +119,7 @@ static int write_row(struct writer *w, const struct engine_row *row, struct err 
                               SQLITE_UTF8);
     rc = run(w, SQL_ROW, "row", err);
     for (size_t i = 0; i < row->n_facts && rc == 0; i++)
-        rc = write_fact(w, row->seq, &row->facts[i], err);
+        rc = write_fact(w, row, &row->facts[i], err);
     return rc;
 }
 
@@ -188,6 +205,15 @@ static void note_snapshot(struct writer *w, int rc)
     tell(w);
 }
 
+static void take_snapshot(struct writer *w, const struct item *it)
+{
+    int rc = write_snapshot(w, it);
+
+    if (rc == 0)
+        prune_run(w->db, &w->options);
+    note_snapshot(w, rc);
+}
+
 static bool is_stopping(struct writer *w)
 {
     bool stopping;
@@ -260,7 +286,7 @@ static bool write_batch(struct writer *w)
         note_success(w, seq);
     for (const struct item *it = w->batch.first; it; it = it->next)
         if (it->is_snapshot)
-            note_snapshot(w, write_snapshot(w, it));
+            take_snapshot(w, it);
     items_clear(&w->batch);
     return true;
 }

@@ -139,7 +139,7 @@ size_t frame_pack(uint8_t *out, uint16_t kind, const struct frame_layout *layout
     ASSERT(bytes <= FRAME_PAYLOAD_MAX);
     memset(out, 0, FRAME_HEAD_BYTES + bytes);
     put_le(out, FRAME_MAGIC, 4);
-    put_le(out + 4, FRAME_VERSION, 2);
+    put_le(out + 4, FRAME_VERSION_OLDEST, 2);
     put_le(out + 6, kind, 2);
     put_le(out + 8, bytes, 4);
     for (size_t i = 0; i < layout->n_fields; i++) {
@@ -149,6 +149,13 @@ size_t frame_pack(uint8_t *out, uint16_t kind, const struct frame_layout *layout
         to += field->width;
     }
     return FRAME_HEAD_BYTES + bytes;
+}
+
+void frame_speak(uint8_t *frame, uint32_t peer_version)
+{
+    uint32_t version = peer_version < FRAME_VERSION ? peer_version : FRAME_VERSION;
+
+    put_le(frame + 4, version > FRAME_VERSION_OLDEST ? version : FRAME_VERSION_OLDEST, 2);
 }
 
 int frame_unpack(const struct frame *frame, const struct frame_layout *layout,

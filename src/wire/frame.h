@@ -19,7 +19,7 @@
 #define FRAME_HEAD_BYTES     16
 #define FRAME_PAYLOAD_MAX    1008
 #define FRAME_MAX            (FRAME_HEAD_BYTES + FRAME_PAYLOAD_MAX)
-#define FRAME_VERSION        1 /* written; raised only when an old reader would be misled */
+#define FRAME_VERSION        2 /* raised only when an old reader would be misled */
 #define FRAME_VERSION_OLDEST 1 /* still understood */
 #define FRAME_READER_CAP     (4 * FRAME_MAX)
 
@@ -73,9 +73,13 @@ int frame_reader_next(struct frame_reader *reader, struct frame *ret) ATTR_MUST_
 /* Bytes of the payload that the layout describes. */
 size_t frame_layout_bytes(const struct frame_layout *layout);
 
-/* Writes one frame of `record` to out[FRAME_MAX]; returns its length in bytes. */
+/* Writes one frame of `record` to out[FRAME_MAX]; returns its length in bytes. Its head
+ * says the oldest version, as it must before the peer has said what it speaks. */
 size_t frame_pack(uint8_t *out, uint16_t kind, const struct frame_layout *layout,
                   const void *record);
+/* Rewrites the head of a packed frame for a peer whose HELLO, or answer to ours, said
+ * this version (0: none): the lower one of the peer's and ours. */
+void frame_speak(uint8_t *frame, uint32_t peer_version);
 /* Fills the fields of the layout in `record`; others stay untouched. E_CORRUPT: a field
  * is cut off, or a text is not terminated; then the record holds nothing of use. */
 int frame_unpack(const struct frame *frame, const struct frame_layout *layout,

@@ -144,6 +144,30 @@ static int refusal(size_t at, uint8_t value)
     return frame_reader_next(&reader, &frame);
 }
 
+static uint16_t version_spoken_to(uint32_t peer)
+{
+    struct thing in = {1, 2, "x"};
+    struct frame_reader reader = {0};
+    uint8_t bytes[FRAME_MAX];
+    size_t n = frame_pack(bytes, 1, &layout, &in);
+    struct frame frame;
+
+    frame_speak(bytes, peer);
+    feed(&reader, bytes, n);
+    assert_int_equal(frame_reader_next(&reader, &frame), 1);
+    return frame.version;
+}
+
+static void frame_speaks_the_lower_of_both_versions(void **state)
+{
+    (void)state;
+    assert_int_equal(version_spoken_to(0), FRAME_VERSION_OLDEST);
+    assert_int_equal(version_spoken_to(FRAME_VERSION_OLDEST), FRAME_VERSION_OLDEST);
+    assert_int_equal(version_spoken_to(FRAME_VERSION - 1), FRAME_VERSION - 1);
+    assert_int_equal(version_spoken_to(FRAME_VERSION), FRAME_VERSION);
+    assert_int_equal(version_spoken_to(FRAME_VERSION + 7), FRAME_VERSION);
+}
+
 static void frame_stream_that_is_not_ours_is_refused(void **state)
 {
     (void)state;
@@ -156,6 +180,7 @@ static void frame_stream_that_is_not_ours_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frame_speaks_the_lower_of_both_versions),
         cmocka_unit_test(frame_survives_being_cut_into_single_bytes),
         cmocka_unit_test(frame_of_an_older_writer_leaves_new_fields_zero),
         cmocka_unit_test(frame_of_a_newer_writer_is_read_as_far_as_known),

@@ -87,6 +87,7 @@ static const struct column order_columns[] = {
     NUMBER(COLUMN_U32, order, "job", job, 0, UINT32_MAX),
     WORD(order, "launch", launch, LAUNCH_FORM_MAX, launch_name),
     WORD(order, "level", level, JOB_LEVEL_MAX, level_name),
+    NUMBER(COLUMN_I64, order, "log_keep_bytes", log_keep_bytes, 0, INT64_MAX / 4),
     NUMBER(COLUMN_I64, order, "lr_from_ppm", lr_from_ppm, 0, INT64_MAX / 4),
     WORD(order, "lr_rule", lr_rule, JOB_LR_RULE_MAX, lr_rule_name),
     NUMBER(COLUMN_I64, order, "lr_to_ppm", lr_to_ppm, 0, INT64_MAX / 4),
@@ -277,6 +278,8 @@ void order_encode(const struct order *order, struct buf *out)
         rc = optional_to_json(object, "checkpoint_dir", order->checkpoint_dir);
     if (rc == 0)
         rc = optional_to_json(object, "daemon_socket", order->daemon_socket);
+    if (rc == 0)
+        rc = optional_to_json(object, "channel_dir", order->channel_dir);
     object_finish(object, rc, out);
 }
 
@@ -464,10 +467,10 @@ static int object_parse(const char *text, size_t len, json_t **ret, struct err *
 
 static int order_from_json(const json_t *object, struct order *order, struct err *err)
 {
-    static const char *const keys[] = {"master_addr", "cwd", "log_dir", "checkpoint_dir",
-                                       "daemon_socket"};
-    char **texts[] = {&order->master_addr, &order->cwd, &order->log_dir,
-                      &order->checkpoint_dir, &order->daemon_socket};
+    static const char *const keys[] = {"master_addr",    "cwd",           "log_dir",
+                                       "checkpoint_dir", "daemon_socket", "channel_dir"};
+    char **texts[] = {&order->master_addr,    &order->cwd,           &order->log_dir,
+                      &order->checkpoint_dir, &order->daemon_socket, &order->channel_dir};
     int rc =
         columns_from_json(object, order_columns, ARRAY_SIZE(order_columns), order, err);
 
@@ -564,6 +567,7 @@ void order_release(struct order *order)
     mem_free(order->log_dir);
     mem_free(order->checkpoint_dir);
     mem_free(order->daemon_socket);
+    mem_free(order->channel_dir);
     order_init(order);
 }
 

@@ -87,10 +87,13 @@ struct order {
     struct order_words argv;
     struct order_words env; /* NAME=VALUE; the contract's names override */
     int32_t has_env_file;   /* env stands in ORDER_ENV, which the shim removes; 0 or 1 */
+    int64_t log_keep_bytes; /* of each log at least so much of its end; 0: all of it */
     char *cwd;              /* owned */
     char *log_dir;          /* owned; NULL: the incarnation's directory */
     char *checkpoint_dir;   /* owned; NULL: none */
     char *daemon_socket;    /* owned; NULL: nobody to report to */
+    char *channel_dir;      /* owned; of ORDER_CHANNEL and ORDER_PAGE; NULL: the
+                             * incarnation's directory */
 };
 
 void order_init(struct order *order);

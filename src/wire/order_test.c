@@ -36,6 +36,7 @@ static void full(struct order *order)
     order->master_addr = mem_text("127.0.0.1");
     order->cwd = mem_text("/w");
     order->daemon_socket = mem_text("/s/shim.sock");
+    order->channel_dir = mem_text("/r/7-3");
     assert_int_equal(order_words_add(&order->argv, "python3"), 0);
     assert_int_equal(order_words_add(&order->argv, "a \"quoted\" word"), 0);
     assert_int_equal(order_words_add(&order->env, "HOME=/h"), 0);

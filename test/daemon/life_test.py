@@ -51,7 +51,7 @@ def restartable_job_shrinks_and_grows_as_another_comes_and_goes():
         other = rig.submit("await other", "other",
                            sizes={"min": 2, "max": 2})
         rig.wait(other, "running")
-        assert rig.job(wide)["size"] == 2
+        rig.wait(wide, "running", size=2)
         until("two ranks", lambda: rig.lines("log").count("size 2") == 2)
         rig.touch("other")
         rig.wait(other, "done")

@@ -29,7 +29,7 @@ assert FORM in FORMS, FORM
 PATIENCE = float(os.environ.get("ELASTANE_TEST_PATIENCE", "60"))
 
 MAGIC = 0x414c4531
-VERSION = 1
+VERSION = 1  # the previous one, on purpose (docs/protocol.md, 2)
 WHO = [("job", "I"), ("incarnation", "I"), ("generation", "I")]
 EXIT = [("cause", "I"), ("exit_code", "i"), ("rank", "i"), ("micro_batch", "i"),
         ("samples_done", "q"), ("text", "128s")]

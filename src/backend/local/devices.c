@@ -101,7 +101,8 @@ static void judge_processes(const struct devices *d, int32_t index,
         enum device_state state;
         struct owner owner;
 
-        owner_find(use->processes[i].pid, d->local->ordering.state_dir, &owner);
+        owner_find(use->processes[i].pid, d->local->ordering.state_dir,
+                   d->local->ordering.run_dir, &owner);
         if (holder != 0 && (owner.job == holder || !owner.is_known))
             continue;
         state = owner.job != 0 ? DEVICE_STUCK : DEVICE_FOREIGN;

@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 
 #define NAME_BYTES 24
@@ -247,6 +248,108 @@ int folder_make(int jobs_fd, const struct order *order, struct err *err)
         rc = make_incarnation(job_fd, order, err);
     (void)close(job_fd);
     return rc;
+}
+
+/* Whether the name is of a file that daemon or shim have made. */
+static bool is_ours(const char *name)
+{
+    static const char *const names[] = {
+        ORDER_FILE,    ORDER_ENV,  ORDER_LOCK,     ORDER_STARTED,      ORDER_EXIT,
+        ORDER_CHANNEL, ORDER_PAGE, ORDER_SHIM_LOG, ORDER_SHIM_LOG ".1"};
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return n > 9 && strncmp(name, "rank-", 5) == 0 && strcmp(name + n - 4, ".log") == 0;
+}
+
+typedef void (*entry_fn)(int dir_fd, const char *name);
+
+static void each_entry(int dir_fd, entry_fn fn)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)))
+        fn(dir_fd, entry->d_name);
+    if (dir)
+        (void)closedir(dir);
+    else if (fd >= 0)
+        (void)close(fd);
+}
+
+static void forget_file(int dir_fd, const char *name)
+{
+    if (is_ours(name))
+        (void)unlinkat(dir_fd, name, 0);
+}
+
+static void forget_incarnation(int job_fd, const char *name)
+{
+    int64_t number = 0;
+    int fd = -1;
+
+    if (text_parse_int(name, strlen(name), 1, UINT32_MAX, &number, NULL) < 0 ||
+        open_job_dir_at(job_fd, name, &fd, NULL) < 0)
+        return;
+    each_entry(fd, forget_file);
+    (void)close(fd);
+    (void)unlinkat(job_fd, name, AT_REMOVEDIR);
+}
+
+void folder_forget(int jobs_fd, uint32_t job)
+{
+    char name[NAME_BYTES];
+    int fd = -1;
+
+    (void)snprintf(name, sizeof(name), "%u", job);
+    if (open_job_dir_at(jobs_fd, name, &fd, NULL) < 0)
+        return;
+    each_entry(fd, forget_incarnation);
+    (void)unlinkat(fd, "checkpoints", AT_REMOVEDIR); /* only when it is empty */
+    (void)close(fd);
+    (void)unlinkat(jobs_fd, name, AT_REMOVEDIR);
+}
+
+char *folder_channel(const char *run_dir, uint32_t job, uint32_t incarnation)
+{
+    size_t cap = strlen(run_dir) + 2 * NAME_BYTES;
+    char *path = mem_new(cap, 1);
+
+    if (path)
+        (void)snprintf(path, cap, "%s/%u-%u", run_dir, job, incarnation);
+    return path;
+}
+
+int folder_make_channel(const struct order *order, struct err *err)
+{
+    int fd = -1;
+    int rc = make_dir_at(AT_FDCWD, order->channel_dir, &fd, err);
+
+    if (rc < 0)
+        return rc == E_NOTFOUND ? err_set(err, E_IO, "%s is gone", order->channel_dir)
+                                : rc;
+    rc = give_away(fd, order, order->channel_dir, err);
+    (void)close(fd);
+    return rc;
+}
+
+void folder_drop_channel(const char *run_dir, uint32_t job, uint32_t incarnation)
+{
+    char *path = folder_channel(run_dir, job, incarnation);
+    int fd = -1;
+
+    if (!path || open_dir_at(AT_FDCWD, path, &fd, NULL) < 0) {
+        mem_free(path);
+        return;
+    }
+    (void)unlinkat(fd, ORDER_CHANNEL, 0);
+    (void)unlinkat(fd, ORDER_PAGE, 0);
+    (void)close(fd);
+    (void)rmdir(path);
+    mem_free(path);
 }
 
 int folder_newest_job(int jobs_fd, uint32_t *ret, struct err *err)

@@ -49,6 +49,19 @@ int folder_close(int jobs_fd, const struct order_exit *record,
                  struct err *err) ATTR_MUST_USE;
 
 /* The folder's path below STATE, "jobs/17/2"; returns text. */
+/* Removes the folders of all incarnations of a job that has ended, with orders and logs.
+ * What others have put there stays, and so do checkpoints; a folder that is empty then
+ * goes. Any thread. */
+void folder_forget(int jobs_fd, uint32_t job);
+
+/* RUN/JOB-INCARNATION: where the channel lies when it cannot lie in the folder. To be
+ * freed; NULL: out of memory. */
+char *folder_channel(const char *run_dir, uint32_t job, uint32_t incarnation);
+/* Makes order->channel_dir for the job's user. E_IO, E_DENIED. */
+int folder_make_channel(const struct order *order, struct err *err) ATTR_MUST_USE;
+/* Removes it and what a shim makes there, if it is there. */
+void folder_drop_channel(const char *run_dir, uint32_t job, uint32_t incarnation);
+
 #define FOLDER_PATH_BYTES 48
 const char *folder_path(uint32_t job, uint32_t incarnation, char text[FOLDER_PATH_BYTES]);
 

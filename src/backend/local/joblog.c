@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* joblog.c - see joblog.h. Nothing is kept between two reads: files of ended incarnations
  * do not change, and adding their sizes up costs a look at each. The files are the
- * user's: only regular ones with one name and of the right owner are read, and no link is
- * followed within the daemon's own directories. */
+ * user's, and of long ones the beginning is a hole (src/shim/tidy.c): only regular ones
+ * with one name and of the right owner are read, and no link is followed within the
+ * daemon's own directories. */
 #include "backend/local/joblog.h"
 
 #include <fcntl.h>
@@ -17,11 +18,42 @@
 
 struct cursor {
     int64_t skip; /* bytes that still lie before the offset */
-    char *to;
-    size_t room;
-    size_t n;
+    struct joblog_piece *piece;
     bool any;
+    bool is_full; /* or what follows does not join on */
 };
+
+/* Where the part begins that is kept. */
+static int64_t head_of(int fd, int64_t size)
+{
+    off_t at = lseek(fd, 0, SEEK_DATA);
+
+    return at > 0 && at <= size ? at : 0;
+}
+
+static int read_piece(int fd, int64_t size, struct cursor *c)
+{
+    struct joblog_piece *piece = c->piece;
+    int64_t gone = head_of(fd, size) - c->skip;
+    size_t want = piece->room - piece->n;
+    ssize_t got;
+
+    if (gone > 0 && piece->n > 0) {
+        c->is_full = true;
+        return 0;
+    }
+    if (gone > 0) {
+        c->skip += gone;
+        piece->offset += gone;
+    }
+    if ((int64_t)want > size - c->skip)
+        want = (size_t)(size - c->skip);
+    got = pread(fd, (char *)piece->bytes + piece->n, want, c->skip);
+    c->skip = 0;
+    piece->n += got > 0 ? (size_t)got : 0;
+    c->is_full = piece->n >= piece->room;
+    return got < 0 ? E_IO : 0;
+}
 
 /* E_NOTFOUND when the file is not there or not to be read. */
 static int open_log(int dir_fd, const struct joblog *log, int *ret_fd, int64_t *ret_size)
@@ -47,32 +79,25 @@ static int open_log(int dir_fd, const struct joblog *log, int *ret_fd, int64_t *
 static int read_from(int dir_fd, const struct joblog *log, struct cursor *c)
 {
     int64_t size = 0;
-    ssize_t got = 0;
     int fd = -1;
+    int rc = 0;
 
     if (open_log(dir_fd, log, &fd, &size) < 0)
         return 0;
     c->any = true;
     if (c->skip >= size)
         c->skip -= size;
-    else if (c->room > c->n) {
-        size_t want = c->room - c->n;
-
-        if ((int64_t)want > size - c->skip)
-            want = (size_t)(size - c->skip);
-        got = pread(fd, c->to + c->n, want, c->skip);
-        c->skip = 0;
-    }
+    else
+        rc = read_piece(fd, size, c);
     (void)close(fd);
-    c->n += got > 0 ? (size_t)got : 0;
-    return got < 0 ? E_IO : 0;
+    return rc;
 }
 
 static int read_folders(const struct joblog *log, struct cursor *c)
 {
     int rc = 0;
 
-    for (uint32_t i = 1; i <= log->incarnations && rc == 0 && c->n < c->room; i++) {
+    for (uint32_t i = 1; i <= log->incarnations && rc == 0 && !c->is_full; i++) {
         int dir_fd = -1;
 
         if (folder_open(log->jobs_fd, log->job, i, &dir_fd, NULL) < 0)
@@ -83,12 +108,13 @@ static int read_folders(const struct joblog *log, struct cursor *c)
     return rc;
 }
 
-int joblog_read(const struct joblog *log, int64_t offset, void *ret, size_t n,
-                size_t *ret_n)
+int joblog_read(const struct joblog *log, int64_t offset, struct joblog_piece *inout)
 {
-    struct cursor c = {.skip = offset, .to = ret, .room = n};
+    struct cursor c = {.skip = offset, .piece = inout};
     int rc = 0;
 
+    inout->n = 0;
+    inout->offset = offset;
     if (log->log_dir && log->log_dir[0]) {
         int dir_fd = open(log->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -99,9 +125,5 @@ int joblog_read(const struct joblog *log, int64_t offset, void *ret, size_t n,
     } else {
         rc = read_folders(log, &c);
     }
-    if (rc == 0 && !c.any)
-        rc = E_NOTFOUND;
-    if (rc == 0)
-        *ret_n = c.n;
-    return rc;
+    return rc == 0 && !c.any ? E_NOTFOUND : rc;
 }

@@ -17,9 +17,16 @@ struct joblog {
     const char *log_dir; /* lent; NULL or "": the folders of the incarnations */
 };
 
-/* Puts up to n bytes from `offset` on into ret. *ret_n is how many; 0 at the end, or when
- * nothing was written yet. E_NOTFOUND: the rank has no log at all; E_IO. */
-int joblog_read(const struct joblog *log, int64_t offset, void *ret, size_t n,
-                size_t *ret_n) ATTR_MUST_USE;
+struct joblog_piece {
+    void *bytes; /* the caller's */
+    size_t room;
+    size_t n; /* how many there are; 0 at the end, or when nothing was written yet */
+    int64_t offset; /* of the first: beyond the one asked for when that is not kept */
+};
+
+/* Puts what was written from `offset` on into the piece, whose bytes and room are given.
+ * E_NOTFOUND: the rank has no log at all; E_IO. */
+int joblog_read(const struct joblog *log, int64_t offset,
+                struct joblog_piece *inout) ATTR_MUST_USE;
 
 #endif

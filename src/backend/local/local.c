@@ -14,9 +14,11 @@
  * dials, and ends. */
 #include "backend/local/local.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/local/folder.h"
@@ -355,6 +357,13 @@ void local_look(struct post *post)
     }
 }
 
+/* Its incarnation is over: nobody needs its sockets any more. */
+static void drop_channel(const struct post *post)
+{
+    if (post && post->incarnation > 0 && post->local->ordering.run_dir)
+        folder_drop_channel(post->local->ordering.run_dir, post->job, post->incarnation);
+}
+
 static void perform(void *ctx, const struct core *core, const struct job *job,
                     const struct duty *duty)
 {
@@ -368,6 +377,7 @@ static void perform(void *ctx, const struct core *core, const struct job *job,
         return;
     }
     if (post->incarnation != duty->incarnation) {
+        drop_channel(post);
         loop_child_drop(post->child);
         *post = (struct post){.local = l,
                               .job = duty->job,
@@ -388,6 +398,7 @@ static void forget(void *ctx, uint32_t job)
 {
     struct local *l = ctx;
 
+    drop_channel(posts_find(&l->posts, job));
     posts_remove(&l->posts, job);
     vault_drop(&l->vault, job);
     set_patrol(l);
@@ -453,15 +464,33 @@ static void on_calibrated(void *arg)
     l->kick(l->arg); /* those who wait for it are looked after */
 }
 
+/* Shims that were started while sockets lay in the state dial there. */
+static void lead_to_sockets(const struct local *l)
+{
+    char target[PATH_MAX];
+    char path[PATH_MAX];
+    struct stat st;
+
+    (void)snprintf(path, sizeof(path), "%s/shim.sock", l->ordering.state_dir);
+    if (lstat(path, &st) == 0 && (S_ISLNK(st.st_mode) || l->ordering.run_dir))
+        (void)unlink(path);
+    if (!l->ordering.run_dir)
+        return;
+    (void)snprintf(target, sizeof(target), "%s/shim.sock", l->ordering.run_dir);
+    (void)symlink(target, path); /* best effort: newer ones know the place itself */
+}
+
 static int open_shims(struct local *l, struct err *err)
 {
-    size_t cap = strlen(l->ordering.state_dir) + sizeof("/shim.sock");
+    const char *dir = l->ordering.run_dir ? l->ordering.run_dir : l->ordering.state_dir;
+    size_t cap = strlen(dir) + sizeof("/shim.sock");
     char *path = mem_new(cap, 1);
 
     if (!path)
         return err_set(err, E_NOMEM, "out of memory");
-    (void)snprintf(path, cap, "%s/shim.sock", l->ordering.state_dir);
+    (void)snprintf(path, cap, "%s/shim.sock", dir);
     l->ordering.daemon_socket = path;
+    lead_to_sockets(l);
     return shims_open(l->loop, path, &local_talk, l, &l->shims, err);
 }
 
@@ -483,13 +512,16 @@ int local_new(const struct local_options *o, struct local **ret, struct err *err
     l->ordering.state_dir = mem_text(o->state_dir);
     l->ordering.node = mem_text(o->node);
     l->ordering.pace = o->pace ? mem_text(o->pace) : NULL;
+    l->ordering.run_dir = o->run_dir ? mem_text(o->run_dir) : NULL;
     l->ordering.devices = o->devices;
+    l->ordering.log_keep_bytes = o->log_keep_bytes;
     l->ordering.gpus = o->gpus.list;
     l->ordering.n_gpus = o->gpus.n;
     l->devices = devices_new(l, &o->gpus);
     l->patrol = loop_timer_new(o->loop, on_patrol, l);
     if (!l->shim || !l->ordering.state_dir || !l->ordering.node || !l->patrol ||
-        !l->devices || (o->pace && !l->ordering.pace))
+        !l->devices || (o->pace && !l->ordering.pace) ||
+        (o->run_dir && !l->ordering.run_dir))
         rc = err_set(err, E_NOMEM, "out of memory");
     l->ordering.vault = &l->vault;
     if (rc == 0)
@@ -528,6 +560,7 @@ void local_free(struct local *l)
     vault_close(&l->vault);
     mem_free(l->shim);
     free_text(l->ordering.state_dir);
+    free_text(l->ordering.run_dir);
     free_text(l->ordering.node);
     free_text(l->ordering.pace);
     free_text(l->ordering.daemon_socket);

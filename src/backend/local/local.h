@@ -3,7 +3,8 @@
  *
  * It turns duties into orders, shims and messages, and what shims say into events. The
  * state directory has for each incarnation a folder (folder.h) and for all of them one
- * socket, STATE/shim.sock. Nothing here decides; everything may be repeated.
+ * socket, shim.sock, in STATE or where sockets lie instead. Nothing here decides;
+ * everything may be repeated.
  *
  * Order of calls: local_new, engine_new with local_port(), recovery, local_attach,
  * local_check_folders, engine_begin, EVENT_DAEMON_START, local_begin. At the end
@@ -42,11 +43,13 @@ struct local_options {
     struct loop *loop;
     const struct clock *clock; /* lent */
     const char *state_dir;     /* absolute; it exists and is ours */
+    const char *run_dir;       /* for sockets; NULL: they lie in the state directory */
     const char *shim;          /* path of elastane-shim */
     const char *node;          /* name of this machine's node */
     enum order_device devices;
     struct local_gpus gpus;
-    const char *pace; /* ELASTANE_PACE of the ranks; NULL: none */
+    int64_t log_keep_bytes; /* of each rank's log at least so much; 0: all of it */
+    const char *pace;       /* ELASTANE_PACE of the ranks; NULL: none */
     /* Events were posted; engine_run() is wanted soon. */
     void (*kick)(void *arg);
     /* One line for the operator; priority as in syslog (3 error, 4 warning, 6 info). */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/local/folder.h"
 #include "backend/local/vault.h"
 #include "base/mem.h"
 #include "wire/launch.h"
@@ -153,7 +154,11 @@ static int put_paths(struct order *order, const struct ordering *o, struct err *
     if (path)
         (void)snprintf(path, cap, "%s/jobs/%u/checkpoints", o->state_dir, order->job);
     order->checkpoint_dir = path;
-    return path && order->daemon_socket ? 0 : err_set(err, E_NOMEM, "out of memory");
+    if (o->run_dir)
+        order->channel_dir = folder_channel(o->run_dir, order->job, order->incarnation);
+    return path && order->daemon_socket && (!o->run_dir || order->channel_dir)
+               ? 0
+               : err_set(err, E_NOMEM, "out of memory");
 }
 
 int ordering_make(const struct ordering *o, const struct core *core,
@@ -181,6 +186,7 @@ int ordering_make(const struct ordering *o, const struct core *core,
     order.grace_us = duty->grace_us;
     order.device_kind = o->devices;
     order.threads = spec->cpus_per_device;
+    order.log_keep_bytes = o->log_keep_bytes;
     put_learning_rate(&order, job);
     rc = put_ranks(&order, o, core, duty, err);
     if (rc == 0)

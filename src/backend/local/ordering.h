@@ -13,6 +13,8 @@
 /* What the machine adds to an order. */
 struct ordering {
     const char *state_dir;          /* absolute */
+    const char *run_dir;            /* of sockets; NULL: with the files */
+    int64_t log_keep_bytes;         /* of each rank's log; 0: all */
     const char *node;               /* name of this machine's node */
     enum order_device devices;      /* what its devices are */
     const struct nvml_device *gpus; /* n_gpus, by index; lent */

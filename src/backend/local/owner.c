@@ -61,8 +61,14 @@ static const char *find_word(const char *words, size_t len, const char *name)
     return NULL;
 }
 
+static bool is_below(const char *path, const char *dir)
+{
+    return dir && text_starts_with(path, dir) && path[strlen(dir)] == '/';
+}
+
 /* The job in whose environment the process lives; 0: none of ours. */
-static uint32_t job_of_environ(int32_t pid, const char *state_dir, char *words)
+static uint32_t job_of_environ(int32_t pid, const char *state_dir, const char *run_dir,
+                               char *words)
 {
     ssize_t n = slurp(pid, "environ", words, ENVIRON_MAX - 1);
     const char *channel, *id;
@@ -73,8 +79,8 @@ static uint32_t job_of_environ(int32_t pid, const char *state_dir, char *words)
     words[n] = '\0';
     channel = find_word(words, (size_t)n, CHANNEL);
     id = find_word(words, (size_t)n, JOB_ID);
-    if (!channel || !id || !text_starts_with(channel, state_dir) ||
-        channel[strlen(state_dir)] != '/' ||
+    if (!channel || !id ||
+        (!is_below(channel, state_dir) && !is_below(channel, run_dir)) ||
         text_parse_int(id, strlen(id), 1, UINT32_MAX, &job, NULL) < 0)
         return 0;
     return (uint32_t)job;
@@ -109,7 +115,8 @@ void owner_name(uint32_t uid, char ret[OWNER_NAME_BYTES])
         (void)snprintf(ret, OWNER_NAME_BYTES, "%s", found->pw_name);
 }
 
-void owner_find(int32_t pid, const char *state_dir, struct owner *ret)
+void owner_find(int32_t pid, const char *state_dir, const char *run_dir,
+                struct owner *ret)
 {
     char *words = mem_new(ENVIRON_MAX, 1);
     char path[PROCESS_PATHS];
@@ -121,7 +128,7 @@ void owner_find(int32_t pid, const char *state_dir, struct owner *ret)
     if (ret->is_known)
         ret->uid = st.st_uid;
     for (int depth = 0; ret->is_known && words && pid > 1 && depth < DEPTH_MAX; depth++) {
-        ret->job = job_of_environ(pid, state_dir, words);
+        ret->job = job_of_environ(pid, state_dir, run_dir, words);
         if (ret->job != 0)
             break;
         pid = parent_of(pid);

@@ -15,8 +15,10 @@ struct owner {
 };
 
 /* A process is a job's when it, or one that it descends from, has the job's channel below
- * state_dir in its environment, as all that a shim starts has. */
-void owner_find(int32_t pid, const char *state_dir, struct owner *ret);
+ * state_dir or run_dir (where sockets are, or NULL) in its environment, as all that a
+ * shim starts has. */
+void owner_find(int32_t pid, const char *state_dir, const char *run_dir,
+                struct owner *ret);
 
 /* The user's name, or "uid 1000" where there is none. May ask a server on the network. */
 void owner_name(uint32_t uid, char ret[OWNER_NAME_BYTES]);

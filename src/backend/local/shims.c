@@ -28,6 +28,7 @@ struct shims_link {
     struct socket_peer peer;
     uint32_t job;
     uint32_t incarnation;
+    uint32_t version; /* that the shim speaks */
     bool has_said_hello;
     bool is_busy;
     bool is_closed;
@@ -91,6 +92,7 @@ static void take_message(struct shims_link *link, struct shim_msg *msg)
         shims->n_silent--;
         link->job = msg->job;
         link->incarnation = msg->incarnation;
+        link->version = msg->version;
         shims->ops->message(shims->arg, link, msg);
         return;
     }
@@ -256,8 +258,12 @@ void shims_send(struct shims_link *link, struct shim_msg *msg)
 
     msg->job = link->job;
     msg->incarnation = link->incarnation;
-    if (!link->is_closed)
-        (void)loop_stream_send(link->stream, frame, shim_msg_encode(msg, frame));
+    if (!link->is_closed) {
+        size_t n = shim_msg_encode(msg, frame);
+
+        frame_speak(frame, link->version);
+        (void)loop_stream_send(link->stream, frame, n);
+    }
     /* A lost message is repeated with the next HELLO; a dead peer is reported by the
      * stream, one that does not read by the silence of its beats. */
 }
