@@ -41,7 +41,10 @@ class Gpus(Rig):
 
     def wait_marks(self, **wanted):
         wanted = {int(k[3:]): v for k, v in wanted.items()}
-        until(f"marks are {wanted}", lambda: self.marks() == wanted)
+        try:
+            until(f"marks are {wanted}", lambda: self.marks() == wanted)
+        except AssertionError as e:
+            raise AssertionError(f"{e}; marks are {self.node()}\n{self.log()}") from e
 
 
 @contextlib.contextmanager
@@ -171,6 +174,7 @@ def restart_forgets_nothing_and_looks_first():
         rig.tell(f"0 pid {pid} 300")
         rig.start()
         rig.wait_marks(gpu0="foreign")
+        until("the mark is on the disk", lambda: rig.rows("device") == 1)
         rig.kill()
         rig.tell("1 used 900")
         rig.start()

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """request_test.py - good and bad requests, rude clients, logs, long polls."""
 
+import fcntl
 import os
 import socket
+import struct
 import sys
+import termios
 import threading
 import time
 
@@ -280,6 +283,11 @@ def idle_connections_of_no_shim_take_no_descriptors():
                 one.close()
 
 
+def unread(sock):
+    """Bytes that the other end has not taken yet."""
+    return struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0]
+
+
 def requests_that_wait_are_bounded_and_the_next_hears_503():
     with Rig() as rig:
         rig.start()
@@ -294,6 +302,8 @@ def requests_that_wait_are_bounded_and_the_next_hears_503():
                 one.connect(rig.socket)
                 one.sendall(ask)
                 crowd.append(one)
+
+            until("all are read, so that none is idle", lambda: all(unread(one) == 0 for one in crowd))
 
             def answer():
                 try:

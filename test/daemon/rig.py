@@ -271,6 +271,14 @@ class Rig:
         finally:
             base.close()
 
+    def rows(self, kind):
+        """How many rows of the journal are of this kind."""
+        base = sqlite3.connect(f"file:{self.state}/state.db?mode=ro", uri=True)
+        try:
+            return base.execute('SELECT count(*) FROM "row" WHERE kind = ?', (kind,)).fetchone()[0]
+        finally:
+            base.close()
+
     def check_books(self):
         """All jobs have ended: each exactly once, and no device is held."""
         ends = [job for job, _ in self.facts("end")]
