@@ -112,8 +112,17 @@ def refused_submit_leaves_nothing_and_names_no_vault():
         until("nothing left", lambda: not holders(rig))
 
 
+def shim_that_never_begins_leaves_no_values():
+    with Rig("--shim", "/bin/false", devices=1) as rig:
+        rig.start()
+        job = rig.submit("true", env={"TOKEN": CANARY})
+        rig.wait(job, "failed")
+        until("nothing left", lambda: not holders(rig))
+
+
 if __name__ == "__main__":
-    run([values_of_an_environment_are_kept_from_journal_answers_and_logs,
+    run([shim_that_never_begins_leaves_no_values,
+         values_of_an_environment_are_kept_from_journal_answers_and_logs,
          every_start_finds_its_environment_after_kill_9_too,
          what_a_crash_leaves_is_removed_or_given_to_its_job,
          refused_submit_leaves_nothing_and_names_no_vault])

@@ -395,6 +395,16 @@ int folder_open(int jobs_fd, uint32_t job, uint32_t incarnation, int *ret_fd,
     return rc;
 }
 
+void folder_drop_env(int jobs_fd, uint32_t job, uint32_t incarnation)
+{
+    int fd = -1;
+
+    if (folder_open(jobs_fd, job, incarnation, &fd, NULL) < 0)
+        return;
+    (void)unlinkat(fd, ORDER_ENV, 0);
+    (void)close(fd);
+}
+
 static bool has_file(int dir_fd, const char *name)
 {
     struct stat st;

@@ -26,6 +26,9 @@ int folder_make(int jobs_fd, const struct order *order, struct err *err) ATTR_MU
 int folder_open(int jobs_fd, uint32_t job, uint32_t incarnation, int *ret_fd,
                 struct err *err) ATTR_MUST_USE;
 
+/* Removes the values of the environment, which a shim that never began has left. */
+void folder_drop_env(int jobs_fd, uint32_t job, uint32_t incarnation);
+
 /* The largest job that has a folder, 0 without any. E_IO or E_DENIED. */
 int folder_newest_job(int jobs_fd, uint32_t *ret, struct err *err) ATTR_MUST_USE;
 

@@ -357,11 +357,16 @@ void local_look(struct post *post)
     }
 }
 
-/* Its incarnation is over: nobody needs its sockets any more. */
-static void drop_channel(const struct post *post)
+/* What an incarnation that is over must not leave. */
+static void tidy(const struct post *post)
 {
-    if (post && post->incarnation > 0 && post->local->ordering.run_dir)
-        folder_drop_channel(post->local->ordering.run_dir, post->job, post->incarnation);
+    const struct local *l = post ? post->local : NULL;
+
+    if (!post || post->incarnation == 0)
+        return;
+    folder_drop_env(l->jobs_fd, post->job, post->incarnation);
+    if (l->ordering.run_dir)
+        folder_drop_channel(l->ordering.run_dir, post->job, post->incarnation);
 }
 
 static void perform(void *ctx, const struct core *core, const struct job *job,
@@ -377,7 +382,7 @@ static void perform(void *ctx, const struct core *core, const struct job *job,
         return;
     }
     if (post->incarnation != duty->incarnation) {
-        drop_channel(post);
+        tidy(post);
         loop_child_drop(post->child);
         *post = (struct post){.local = l,
                               .job = duty->job,
@@ -398,7 +403,7 @@ static void forget(void *ctx, uint32_t job)
 {
     struct local *l = ctx;
 
-    drop_channel(posts_find(&l->posts, job));
+    tidy(posts_find(&l->posts, job));
     posts_remove(&l->posts, job);
     vault_drop(&l->vault, job);
     set_patrol(l);
