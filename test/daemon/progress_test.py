@@ -211,9 +211,11 @@ def what_was_not_saved_is_not_said_to_be():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["all"]:  # those that train for half a minute
+        sys.argv[1:] = []
+        run([ends_at_all_devices_when_they_scale,
+             needs_no_batch])
     run([ends_at_the_size_that_is_best,
-         ends_at_all_devices_when_they_scale,
-         needs_no_batch,
          a_script_tells_by_the_command,
          a_length_that_was_stated_stands,
          what_cannot_be_read_is_said_once_and_harms_nothing,

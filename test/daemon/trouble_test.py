@@ -15,6 +15,8 @@ from rig import BUILD, PATIENCE, TRAINER, Rig, run, until
 
 
 def mount(path, size):
+    if not shutil.which("mount"):
+        return False
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", path],
                           capture_output=True, check=False)
     return done.returncode == 0

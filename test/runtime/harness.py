@@ -201,7 +201,9 @@ class Job:
         form = fields.pop("form", FORM)
         if form != "rank":
             fields["launch"] = form
-            command = [LAUNCHER, "{nproc}", *command]
+            # A copy where the job's user may be another one and read it all the same.
+            launcher = shutil.copy(LAUNCHER, pathlib.Path(root) / "launcher.py")
+            command = [launcher, "{nproc}", *command]
         order = {
             "format": 1, "job": self.job, "incarnation": 1, "generation": 1, "name": "t",
             "uid": os.getuid(), "gid": os.getgid(), "level": level, "size": size,
