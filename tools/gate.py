@@ -40,6 +40,7 @@ BUILDS = {
     "gcc-O0": ("gcc", ["--buildtype=debug"]),
     "clang-O0": ("clang-14", ["--buildtype=debug"]),
     "clang-O2": ("clang-14", ["--buildtype=debugoptimized"]),
+    "release": ("gcc", ["--buildtype=release", "-Db_ndebug=false"]),
     "tsan": ("clang-14", ["--buildtype=debugoptimized", "-Db_sanitize=thread"]),
     "fuzz": ("clang-14", ["--buildtype=debugoptimized", "-Db_sanitize=address,undefined",
                           "-Dfuzz=true"]),
@@ -222,6 +223,7 @@ def run_check_all(gate):
     gate.make("check")
     gate.tests("check", ["all"])
     gate.tests("plain", ["all-plain"])
+    gate.make("release")  # that of make bench; -O3 sees more
     gate.make("tsan")
     gate.tests("tsan", ["thread"])
     check_fuzz(gate, fuzz_seconds())

@@ -37,7 +37,7 @@ static int read_axes(const json_t *root, struct calibration *c, struct err *err)
     const json_t *sizes = json_object_get(root, "sizes");
     const json_t *bytes = json_object_get(root, "bytes");
     int64_t last = 1;
-    int64_t value;
+    int64_t value = 0;
 
     c->n_sizes = read_length(sizes, "sizes", err);
     if (c->n_sizes < 0)
