@@ -103,9 +103,9 @@ def beats_tell_progress_and_measurements_are_summed_up(root):
     daemon = Daemon(root)
     begin(root, daemon, "--step-us", 2000, size=2, batch=16)
     seen = daemon.wait("observe")
-    while seen["observed"] != 1:
+    while (seen["observed"], seen["micro_batch"]) != (1, 8):  # the first steps are cut
         seen = daemon.wait("observe")
-    assert seen["micro_batch"] == 8 and seen["count"] >= 3, seen
+    assert seen["count"] >= 3, seen
     assert seen["time_ns"] == 2000 * 1000 + 1 and seen["is_noisy"] == 0, seen
     assert seen["accumulation"] == 1, seen
     beat = daemon.wait("beat")
