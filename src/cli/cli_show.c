@@ -18,8 +18,9 @@ static const struct table_column columns[] = {
     {"BATCH", TABLE_RIGHT, 0, 2}, {"REASON", TABLE_LEFT, 16, 0},
 };
 
-#define STATE_COLUMN 2
-#define YEAR_WIDTH   72 /* narrower terminals do without the year */
+#define STATE_COLUMN     2
+#define WARM_UP_SHOWN_US USEC_PER_SEC /* less is not worth a line */
+#define YEAR_WIDTH       72           /* narrower terminals do without the year */
 
 #define VALUE_COLUMN 13
 
@@ -116,6 +117,8 @@ static void print_progress(const struct reply_job *job)
               again);
     if (job->rate_milli > 0)
         line("rate", format_rate(text, job->rate_milli));
+    if (job->warm_up_us >= WARM_UP_SHOWN_US)
+        line("warm-up", format_ran(text, job->warm_up_us));
     line("reports", job->note);
     line("model", job->model_source);
     line("submitted", format_moment(text, job->submit_us));

@@ -145,7 +145,8 @@ static bool is_sound_run(const struct job_run *run)
            (unsigned)run->phase < JOB_PHASE_MAX && is_time(run->since_us) &&
            is_time(run->active_us) && is_time(run->moved_us) && is_time(run->retry_us) &&
            is_time(run->device_us) && is_time(run->stall_us[JOB_STALL_RESTART]) &&
-           run->saves_failed >= 0 && run->saves_failed <= INT16_MAX &&
+           is_time(run->warm_up_us) && run->saves_failed >= 0 &&
+           run->saves_failed <= INT16_MAX &&
            (run->phase != JOB_PHASE_NONE) == (run->state == JOB_RESIZING);
 }
 

@@ -359,6 +359,8 @@ void decide_perf(struct draft *d, const struct event *event)
         run.samples_total = event->samples_total;
     if (event->rate_milli > 0)
         run.rate_milli = event->rate_milli;
+    if (event->warm_up_us > 0)
+        run.warm_up_us = event->warm_up_us;
     draft_put_run(d, &run);
 }
 

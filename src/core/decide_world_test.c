@@ -163,6 +163,27 @@ static void the_stall_is_the_mean_of_the_newest_and_those_before(void **state)
     rig_release(&r);
 }
 
+static void the_newest_warm_up_that_was_told_stands(void **state)
+{
+    struct event event = {.kind = EVENT_PERF, .incarnation = 1, .samples = 10};
+    struct rig r;
+
+    (void)state;
+    rig_init_pairs(&r);
+    event.job = (uint32_t)rig_start_one(&r, pair_spec(JOB_RESTARTABLE));
+    assert_int_equal(rig_event(&r, event), 0);
+    assert_int_equal(rig_run(&r, (int)event.job)->warm_up_us, 0);
+    event.warm_up_us = 30 * USEC_PER_SEC;
+    assert_int_equal(rig_event(&r, event), 0);
+    event.warm_up_us = 0; /* no word */
+    assert_int_equal(rig_event(&r, event), 0);
+    assert_int_equal(rig_run(&r, (int)event.job)->warm_up_us, 30 * USEC_PER_SEC);
+    event.warm_up_us = 1;
+    assert_int_equal(rig_event(&r, event), 0);
+    assert_int_equal(rig_run(&r, (int)event.job)->warm_up_us, 1);
+    rig_release(&r);
+}
+
 static void a_job_that_ends_before_it_could_be_stopped_is_done(void **state)
 {
     struct event pause = {.kind = EVENT_PAUSE};
@@ -405,6 +426,7 @@ int main(void)
         cmocka_unit_test(a_crash_while_saving_is_a_crash_and_no_resize),
         cmocka_unit_test(r02_a_signal_that_hits_a_job_about_to_save_does_not_fail_it),
         cmocka_unit_test(the_stall_is_the_mean_of_the_newest_and_those_before),
+        cmocka_unit_test(the_newest_warm_up_that_was_told_stands),
         cmocka_unit_test(a_job_that_ends_before_it_could_be_stopped_is_done),
         cmocka_unit_test(r16_the_rest_after_failed_saves_grows_until_one_succeeds),
         cmocka_unit_test(a_pause_between_retries_ends_its_growth_at_the_sixth),

@@ -27,7 +27,8 @@ enum event_kind {
     EVENT_SAVE_FAILED, /* job.id, incarnation, text */
     EVENT_EXIT,        /* job.id, incarnation, node.name, cause, exit_code, samples, text:
                           every process of that incarnation on that node has ended */
-    EVENT_PERF,        /* job.id, incarnation, samples, samples_total, rate_milli */
+    EVENT_PERF,        /* job.id, incarnation, samples, samples_total, rate_milli,
+                          warm_up_us */
     EVENT_MODEL,       /* job.id, model */
     EVENT_DAEMON_START, /* the daemon starts on this state: live jobs become unconfirmed
                          */
@@ -53,7 +54,8 @@ struct event {
                               or its checkpoint says; -1: no word */
     int64_t samples_total; /* PERF: of the training, as the trainer says; 0: no word */
     int64_t rate_milli;
-    int32_t device; /* DEVICE: index on its node */
+    usec_t warm_up_us; /* PERF: span lost before the steps that count; 0: no word */
+    int32_t device;    /* DEVICE: index on its node */
     enum device_state device_state;
     char text[REASON_MAX_BYTES];
 };

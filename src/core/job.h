@@ -141,6 +141,7 @@ struct job_run {
     int64_t samples_repeated;
     int64_t rate_milli; /* observed, 1e-3 samples/s under `plan`; 0: not yet */
     usec_t stall_us[JOB_STALL_MAX];
+    usec_t warm_up_us; /* lost after its newest start before steps counted; 0: no word */
     int32_t retries_left;
     int32_t resizes;
     int32_t saves_failed; /* of resizes, in a row; each makes the rest after it longer */

@@ -34,7 +34,7 @@ usec_t scaler_stall_us(const struct config *config, const struct job_run *run)
 {
     usec_t measured = run->stall_us[JOB_STALL_RESTART];
 
-    return measured > 0 ? measured : config->stall_guess_us;
+    return (measured > 0 ? measured : config->stall_guess_us) + run->warm_up_us;
 }
 
 double scaler_remaining_s(const struct plan_item *item, const struct row_option *at)

@@ -38,7 +38,8 @@ void scaler_end_trial(const struct scaler_view *view, bool hold);
  */
 double scaler_remaining_s(const struct plan_item *item, const struct row_option *at);
 
-/* The stall of a restart of this job: measured, or the configured guess. */
+/* What a restart of this job costs in time: its stall, measured or the configured guess,
+ * and the warm-up that comes after it. */
 usec_t scaler_stall_us(const struct config *config, const struct job_run *run);
 
 #endif

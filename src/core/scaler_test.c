@@ -399,6 +399,22 @@ static void scaler_counts_a_stall_at_the_old_speed(void **state)
     assert_int_equal(scaler_review(&m.view), 1);
 }
 
+/* What a start loses before its steps count is a part of what a move costs. */
+static void scaler_refuses_a_move_that_only_pays_without_its_warm_up(void **state)
+{
+    struct plan_item *growth;
+    struct moves m;
+
+    (void)state;
+    moves_init(&m);
+    m.config.stall_guess_us = 100 * USEC_PER_SEC;
+    growth = moves_add(&m, PLAN_RESIZE, 1, 2, 1, 3); /* 60 * 2 against 100 * 1 */
+    assert_int_equal(scaler_review(&m.view), 0);
+    m.job.run.warm_up_us = 30 * USEC_PER_SEC; /* 130 * 1 */
+    assert_int_equal(scaler_review(&m.view), 1);
+    assert_true(growth->is_held_back);
+}
+
 /* What is on its way back serves the newcomer; a shrink beside it must pay for itself. */
 static void scaler_calls_nothing_an_admission_that_is_not_needed_for_one(void **state)
 {
@@ -506,6 +522,7 @@ int main(void)
         cmocka_unit_test(scaler_judges_a_change_of_the_batch_by_itself),
         cmocka_unit_test(scaler_holds_back_a_group_that_loses_more_than_it_gains),
         cmocka_unit_test(scaler_counts_a_stall_at_the_old_speed),
+        cmocka_unit_test(scaler_refuses_a_move_that_only_pays_without_its_warm_up),
         cmocka_unit_test(scaler_calls_nothing_an_admission_that_is_not_needed_for_one),
         cmocka_unit_test(scaler_lets_a_trial_end_both_ways),
         cmocka_unit_test(scaler_spares_a_victim_that_ends_by_itself),

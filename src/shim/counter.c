@@ -114,6 +114,8 @@ static bool take_window(struct counter *c, usec_t now_us, struct counter_window 
 
     if (!is_first && moment_us - c->since_us < COUNTER_WINDOW_US)
         return false;
+    if (is_first)
+        c->first_samples = c->lines.samples;
     *ret = (struct counter_window){c->lines.samples - c->since_samples,
                                    moment_us - c->since_us};
     c->since_samples = c->lines.samples;

@@ -27,6 +27,7 @@ struct counter {
     off_t offset;  /* up to which it was read */
     size_t n_tail; /* the bytes before that; they stay while a file only grows */
     char tail[32];
+    int64_t first_samples; /* the first count; -1: none yet */
     int64_t since_samples; /* where the present window began; -1: no count yet */
     usec_t since_us;       /* monotonic */
 };
@@ -36,7 +37,8 @@ struct counter_window {
     usec_t span_us;  /* >= COUNTER_WINDOW_US */
 };
 
-#define COUNTER_INIT ((struct counter){.lines = PROGRESS_INIT, .since_samples = -1})
+#define COUNTER_INIT                                                                     \
+    ((struct counter){.lines = PROGRESS_INIT, .first_samples = -1, .since_samples = -1})
 
 /* Reads what is new. True: a window is complete. */
 bool counter_read(struct counter *counter, int dir_fd, const char *name, usec_t now_us,

@@ -6,6 +6,7 @@
 #include "shim/observe.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/units.h"
@@ -54,14 +55,17 @@ static void window_push(struct observe_kind *kind, int64_t time_ns)
     kind->next = (kind->next + 1) % OBSERVE_WINDOW;
 }
 
-/* The last three agree: the largest is at most 20 % above the smallest. */
+/* The larger one is at most 20 % above the smaller one. */
+static bool agree(int64_t low, int64_t high)
+{
+    return high - low <= low / 100 * AGREE_PERCENT + low % 100 * AGREE_PERCENT / 100;
+}
+
 static bool three_agree(const struct observe_kind *kind)
 {
     const int64_t *t = kind->time_ns + kind->n - 3;
-    int64_t low = i64_min(t[0], i64_min(t[1], t[2]));
-    int64_t high = i64_max(t[0], i64_max(t[1], t[2]));
 
-    return high - low <= low / 100 * AGREE_PERCENT + low % 100 * AGREE_PERCENT / 100;
+    return agree(i64_min(t[0], i64_min(t[1], t[2])), i64_max(t[0], i64_max(t[1], t[2])));
 }
 
 static void try_to_settle(struct observe_kind *kind)
@@ -110,4 +114,33 @@ bool observe_take(struct observe *observe, struct observe_summary *ret)
         return true;
     }
     return false;
+}
+
+/* The faster of the first two neighbours in the window that agree; 0: none do. */
+static int64_t first_pair(const struct observe_kind *kind)
+{
+    for (int32_t i = 1; i < kind->n; i++) {
+        int64_t low = i64_min(kind->time_ns[i - 1], kind->time_ns[i]);
+
+        if (agree(low, i64_max(kind->time_ns[i - 1], kind->time_ns[i])))
+            return low;
+    }
+    return 0;
+}
+
+int64_t observe_step_ns(const struct observe *observe)
+{
+    for (int32_t i = 0; i < observe->n_kinds; i++) {
+        const struct observe_kind *kind = &observe->kinds[i];
+        int64_t copy[OBSERVE_WINDOW];
+        int64_t step_ns = first_pair(kind);
+
+        if (kind->what != SHIM_OBSERVED_STEP)
+            continue;
+        if (step_ns > 0 || !kind->is_settled || kind->n == 0)
+            return step_ns;
+        memcpy(copy, kind->time_ns, sizeof copy);
+        return observe_median(copy, kind->n);
+    }
+    return 0;
 }

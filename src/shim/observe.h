@@ -45,6 +45,10 @@ void observe_add(struct observe *observe, enum shim_observed what, int32_t micro
 /* Takes the summary of a kind that has settled and has new values; false: none left. */
 bool observe_take(struct observe *observe, struct observe_summary *ret);
 
+/* How long a step takes, as soon as two in a row agree: the faster of the first two that
+ * do; the median once steps have settled without that; 0: not known yet. */
+int64_t observe_step_ns(const struct observe *observe);
+
 /* Median of n >= 1 values (the lower one of two); reorders them. */
 int64_t observe_median(int64_t *values, int32_t n);
 

@@ -47,6 +47,34 @@ static void observe_agrees_within_twenty_percent_and_not_beyond(void **state)
     assert_int_equal(sum.micro_batch, 2);
 }
 
+static void observe_knows_a_step_once_two_in_a_row_agree(void **state)
+{
+    static const int64_t values[] = {9000, 1000, 1300, 1250, 400};
+    struct observe o = {0};
+
+    (void)state;
+    assert_int_equal(observe_step_ns(&o), 0);
+    for (int i = 0; i < 3; i++)
+        observe_add(&o, SHIM_OBSERVED_STEP, 0, values[i]);
+    add(&o, 8, (const int64_t[]){77, 77}, 2); /* these are no steps */
+    assert_int_equal(observe_step_ns(&o), 0);
+    observe_add(&o, SHIM_OBSERVED_STEP, 0, values[3]);
+    observe_add(&o, SHIM_OBSERVED_STEP, 0, values[4]);
+    assert_int_equal(observe_step_ns(&o), 1250);
+}
+
+static void observe_takes_the_median_of_steps_that_never_agree(void **state)
+{
+    struct observe o = {0};
+
+    (void)state;
+    for (int i = 0; i < OBSERVE_SETTLE_MAX; i++) {
+        assert_int_equal(observe_step_ns(&o), 0);
+        observe_add(&o, SHIM_OBSERVED_STEP, 0, i % 2 ? 1000 : 3000);
+    }
+    assert_int_equal(observe_step_ns(&o), 1000);
+}
+
 static void observe_gives_up_waiting_and_says_noisy(void **state)
 {
     struct observe o = {0};
@@ -97,6 +125,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(observe_does_not_count_warm_up),
         cmocka_unit_test(observe_agrees_within_twenty_percent_and_not_beyond),
+        cmocka_unit_test(observe_knows_a_step_once_two_in_a_row_agree),
+        cmocka_unit_test(observe_takes_the_median_of_steps_that_never_agree),
         cmocka_unit_test(observe_gives_up_waiting_and_says_noisy),
         cmocka_unit_test(observe_keeps_the_newest_values_of_a_long_window),
         cmocka_unit_test(observe_drops_nonsense_and_kinds_beyond_its_limit),

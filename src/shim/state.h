@@ -17,6 +17,7 @@
 #include "shim/link.h"
 #include "shim/observe.h"
 #include "shim/page.h"
+#include "shim/warmup.h"
 #include "wire/order.h"
 #include "wire/rank_msg.h"
 #include "wire/shim_msg.h"
@@ -60,6 +61,7 @@ struct shim {
     struct page page;
     struct agree agree;
     struct counter counter;
+    struct warmup warmup;
     char counter_note[SHIM_TEXT_BYTES]; /* what is wrong with the counter; "": nothing */
     struct shim_command *commands;
     int32_t n_commands;

@@ -87,6 +87,7 @@ void upward_started(struct shim *s)
     if (s->phase != SHIM_STARTING)
         return;
     shim_set_phase(s, SHIM_RUNNING);
+    s->warmup.since_us = s->now_us;
     send_started(s);
 }
 
@@ -169,18 +170,30 @@ static int32_t micro_batch_of_step(const struct shim *s)
     return upward_is_counted(s) ? i32_max(1, plan->micro_batch) : plan->micro_batch;
 }
 
+static void count_window(struct shim *s, const struct counter_window *w)
+{
+    const struct counter *c = &s->counter;
+    struct observe *observe = &s->ranks[0].observe;
+    double batch = (double)samples_of_step(s);
+    double step_ns = (double)w->span_us * 1e3 * batch / (double)w->samples;
+    /* Nothing tells where it took up its work: the first count is taken to have come as
+     * soon as any other. */
+    int64_t samples =
+        c->lines.samples - c->first_samples + i64_min(c->first_samples, w->samples);
+
+    if (step_ns < 9e18)
+        observe_add(observe, SHIM_OBSERVED_STEP, 0, (int64_t)step_ns);
+    warmup_take(&s->warmup, c->since_us, (double)samples / batch,
+                observe_step_ns(observe));
+}
+
 void upward_count(struct shim *s)
 {
     struct counter_window w;
-    double step_ns;
 
     if (counter_read(&s->counter, s->dir_fd, ORDER_PROGRESS, s->now_us, &w) &&
-        upward_is_counted(s)) {
-        step_ns =
-            (double)w.span_us * 1e3 * (double)samples_of_step(s) / (double)w.samples;
-        if (step_ns < 9e18)
-            observe_add(&s->ranks[0].observe, SHIM_OBSERVED_STEP, 0, (int64_t)step_ns);
-    }
+        upward_is_counted(s))
+        count_window(s, &w);
     note_about_counter(s);
 }
 
@@ -238,6 +251,17 @@ static void put_counted(const struct shim *s, int64_t step_ns, struct shim_msg *
         msg->time_ns = step_ns;
 }
 
+/* The slot as of this beat, its measurements taken. */
+static void note_warm_up(struct shim *s, const struct rank_slot *slot)
+{
+    int64_t last_ns = atomic_load_explicit(&slot->moment_ns, memory_order_relaxed);
+    int64_t n_steps = atomic_load_explicit(&slot->step, memory_order_relaxed);
+
+    if (!upward_is_counted(s))
+        warmup_take(&s->warmup, i64_min(last_ns / 1000, s->now_us), (double)n_steps,
+                    observe_step_ns(&s->ranks[0].observe));
+}
+
 void upward_beat(struct shim *s)
 {
     struct shim_msg msg = {.kind = SHIM_BEAT,
@@ -261,12 +285,15 @@ void upward_beat(struct shim *s)
         bytes = i64_max(bytes, 0);
         msg.comm_bytes = i64_max(msg.comm_bytes, bytes);
         if (i == 0)
+            note_warm_up(s, slot);
+        if (i == 0 && s->warmup.lost_us > 0)
             msg.time_ns = median_ns;
         if (i == 0 && upward_is_counted(s))
             put_counted(s, median_ns, &msg);
         if (s->beats % OBSERVE_BEATS == 0)
             send_observations(s, i, bytes);
     }
+    msg.warm_up_us = s->warmup.lost_us;
     send_adopted(s, &msg);
 }
 

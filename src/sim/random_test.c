@@ -114,7 +114,8 @@ static void make_text(uint64_t seed, struct buf *out)
         "joint", "joint", "joint",     "joint skip", "joint drop",
         "joint", "fifo",  "fixed-max", "fixed-min",  "fixed-max-accum"};
     static const char *const delays[] = {"delays detect 10s", "delays commit 20ms",
-                                         "delays save 40s, stop 8s", "delays start 90s"};
+                                         "delays save 40s, stop 8s", "delays start 90s",
+                                         "delays warm_up 45s"};
     struct rng rng = rng_stream(seed, "scenario");
     int nodes = (int)rng_between(&rng, 1, 5);
     int gpus = rng_below(&rng, 8) == 0 ? 1 : minutes(&rng, 2, 4);

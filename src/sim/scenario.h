@@ -87,11 +87,12 @@ struct scn_delays {
     usec_t start_us;   /* first start of a job until all ranks are up */
     usec_t restart_us; /* later starts */
     usec_t save_us;
-    usec_t stop_us;   /* from the notice (and a save, if it makes one) to the exit */
-    usec_t detect_us; /* from the loss of a node to its report */
-    usec_t commit_us; /* from a row to its durability */
-    usec_t resend_us; /* an answer that got lost is sent again after this span */
-    usec_t perf_us;   /* between two progress reports; 0: none */
+    usec_t stop_us;    /* from the notice (and a save, if it makes one) to the exit */
+    usec_t detect_us;  /* from the loss of a node to its report */
+    usec_t commit_us;  /* from a row to its durability */
+    usec_t resend_us;  /* an answer that got lost is sent again after this span */
+    usec_t perf_us;    /* between two progress reports; 0: none */
+    usec_t warm_up_us; /* after each start, before the steps that count */
 };
 
 struct scenario {

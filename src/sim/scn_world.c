@@ -72,11 +72,12 @@ int scn_read_node(struct scenario *scn, struct scn_line *line)
 /* delays start 20s, save 5s, ... */
 int scn_read_delays(struct scenario *scn, struct scn_line *line)
 {
-    static const char *const names[] = {"start",  "restart", "save",   "stop",
-                                        "detect", "commit",  "resend", "perf"};
+    static const char *const names[] = {"start",  "restart", "save", "stop",   "detect",
+                                        "commit", "resend",  "perf", "warm_up"};
     struct scn_delays *d = &scn->delays;
-    usec_t *const spans[] = {&d->start_us,  &d->restart_us, &d->save_us,   &d->stop_us,
-                             &d->detect_us, &d->commit_us,  &d->resend_us, &d->perf_us};
+    usec_t *const spans[] = {&d->start_us,  &d->restart_us, &d->save_us,
+                             &d->stop_us,   &d->detect_us,  &d->commit_us,
+                             &d->resend_us, &d->perf_us,    &d->warm_up_us};
     int which = 0;
     int rc;
 

@@ -213,6 +213,7 @@ static void deliver(struct world *w, const struct wtimer *timer, struct event *r
     ret->exit_code = a->exit_code;
     ret->samples = a->samples;
     ret->rate_milli = a->rate_milli;
+    ret->warm_up_us = a->warm_up_us;
     if (a->text)
         (void)snprintf(ret->text, sizeof ret->text, "%s", a->text);
     if (a->kind == EVENT_EXIT)

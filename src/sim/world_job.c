@@ -88,12 +88,12 @@ static usec_t save_every(const struct scn_job *job)
 
 static int64_t samples_at(const struct wjob *j, usec_t now_us)
 {
-    double gone = (double)(now_us - j->since_us) / 1e6;
+    usec_t from_us = i64_max(j->since_us, j->warm_us);
     int64_t samples = j->samples;
 
     ASSERT(now_us >= j->since_us);
-    if (j->state == W_TRAINING)
-        samples += (int64_t)(j->rate * gone);
+    if (j->state == W_TRAINING && now_us > from_us)
+        samples += (int64_t)(j->rate * ((double)(now_us - from_us) / 1e6));
     return j->total > 0 ? i64_min(samples, j->total) : samples;
 }
 
@@ -131,16 +131,17 @@ static void after(struct world *w, const struct wjob *j, enum wtimer_kind kind,
 
 static void train(struct world *w, struct wjob *j, usec_t now_us)
 {
+    usec_t from_us = i64_max(now_us, j->warm_us);
     usec_t left;
 
     enter(w, j, W_TRAINING, now_us);
     j->trained_us = now_us;
     if (w->scn->delays.perf_us > 0)
-        after(w, j, T_PERF, now_us + i64_min(FIRST_PERF_US, w->scn->delays.perf_us));
+        after(w, j, T_PERF, from_us + i64_min(FIRST_PERF_US, w->scn->delays.perf_us));
     if (j->total == 0 || j->rate <= 0)
         return;
     left = (usec_t)((double)(j->total - j->samples) / j->rate * 1e6) + 1;
-    after(w, j, T_FINISH, now_us + left);
+    after(w, j, T_FINISH, from_us + left);
 }
 
 /* Sends the answer, unless it is one that is to be lost, late or doubled. */
@@ -317,6 +318,7 @@ void wjob_started(struct world *w, struct wjob *j, usec_t now_us)
         return;
     }
     j->rate = world_rate(scn_of(w, j), &j->plan, j->n_procs);
+    j->warm_us = now_us + w->scn->delays.warm_up_us;
     train(w, j, now_us);
     answer_started(w, j, now_us);
 }
@@ -357,7 +359,8 @@ void wjob_perf(struct world *w, struct wjob *j, usec_t now_us)
                                  .which = SCN_ANSWER_MAX,
                                  .incarnation = j->incarnation,
                                  .samples = samples_at(j, now_us),
-                                 .rate_milli = (int64_t)(j->rate * 1000)};
+                                 .rate_milli = (int64_t)(j->rate * 1000),
+                                 .warm_up_us = w->scn->delays.warm_up_us};
 
     answer(w, j, now_us, &what);
     after(w, j, T_PERF, now_us + w->scn->delays.perf_us);

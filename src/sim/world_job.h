@@ -39,6 +39,7 @@ struct wjob {
     double rate;       /* samples/s while training */
     usec_t since_us;   /* moment up to which samples were counted */
     usec_t trained_us; /* moment at which training went on last */
+    usec_t warm_us;    /* moment from which the steps of this incarnation count */
     int64_t samples;   /* as of since_us */
     int64_t saved;     /* what the newest checkpoint holds */
     int64_t total;     /* 0: endless */
@@ -89,6 +90,7 @@ struct wanswer {
     int32_t exit_code;
     int64_t samples;
     int64_t rate_milli;
+    usec_t warm_up_us;
     const char *text; /* a literal; NULL: none */
 };
 

@@ -173,6 +173,7 @@ static void put_s_to_z(struct jsonout *j, const struct answer_job *a)
     jsonout_i64(j, "submit_us", run->submit_us);
     jsonout_i64(j, "time_limit_us", spec->time_limit_us);
     jsonout_i64(j, "uid", spec->uid);
+    jsonout_i64(j, "warm_up_us", run->warm_up_us);
     jsonout_i64(j, "weight_ppm", spec->weight_ppm);
 }
 

@@ -174,6 +174,7 @@ static const struct field job_run_fields[] = {
     {SCALAR(job_run, start_us)},
     {ENUM(job_run, state, job_state), .flags = FIELD_KEEP},
     {SCALAR(job_run, submit_us)},
+    {SCALAR(job_run, warm_up_us)},
 };
 const struct record_type record_run = {TABLE(job_run)};
 
@@ -308,6 +309,7 @@ static const struct field event_fields[] = {
     {CHARS(event, text),
      .kinds = FROM_PEOPLE | BIT(EVENT_SAVE_FAILED) | BIT(EVENT_EXIT) | BIT(EVENT_DEVICE)},
     {SCALAR(event, time_us), .flags = FIELD_KEEP},
+    {SCALAR(event, warm_up_us), .kinds = BIT(EVENT_PERF)},
 };
 static const struct field event_kind_field = {ENUM(event, kind, event_kind)};
 const struct record_type record_event = {TABLE(event), .kind = &event_kind_field};

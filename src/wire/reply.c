@@ -54,6 +54,7 @@ static const struct slot job_slots[] = {
     {NUMBER(reply_job, samples_repeated)},
     {NUMBER(reply_job, samples_total)},
     {NUMBER(reply_job, rate_milli)},
+    {NUMBER(reply_job, warm_up_us)},
     {NUMBER(reply_job, queue_place)},
     {NUMBER(reply_job, submit_us)},
     {NUMBER(reply_job, since_us)},

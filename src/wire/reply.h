@@ -46,7 +46,7 @@ struct reply_job {
     bool is_unconfirmed;
     int64_t size, global_batch, micro_batch, accumulation;
     int64_t generation, incarnation, next_size, next_global_batch;
-    int64_t samples_done, samples_repeated, samples_total, rate_milli;
+    int64_t samples_done, samples_repeated, samples_total, rate_milli, warm_up_us;
     int64_t queue_place;
     int64_t submit_us, since_us, start_us, end_us, retry_us, active_us, device_us;
     int64_t exit_code, retries_left, resizes;

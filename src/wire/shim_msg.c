@@ -30,8 +30,17 @@ static const struct frame_field saved[] = {
 static const struct frame_field save_failed[] = {WHO, I64(samples_done), TEXT(text)};
 static const struct frame_field exited[] = {WHO, EXIT_FIELDS};
 static const struct frame_field beat[] = {
-    WHO,          U32(phase),      U32(ranks_up),   I64(step),          I64(samples_done),
-    I64(time_ns), I64(comm_bytes), I64(rate_milli), I64(samples_total), TEXT(text),
+    WHO,
+    U32(phase),
+    U32(ranks_up),
+    I64(step),
+    I64(samples_done),
+    I64(time_ns),
+    I64(comm_bytes),
+    I64(rate_milli),
+    I64(samples_total),
+    TEXT(text),
+    I64(warm_up_us),
 };
 static const struct frame_field observe[] = {
     WHO,        U32(size),    U32(rank),     U32(observed),     U32(micro_batch),
@@ -110,7 +119,7 @@ int shim_msg_decode(const struct frame *frame, struct shim_msg *ret)
     if (msg.size < 0 || msg.ranks_up < 0 || msg.rank < -1 || msg.micro_batch < 0 ||
         msg.accumulation < 0 || msg.count < 0 || msg.step < 0 || msg.samples_done < -1 ||
         msg.time_ns < 0 || msg.comm_bytes < 0 || msg.grace_us < 0 || msg.rate_milli < 0 ||
-        msg.samples_total < 0)
+        msg.samples_total < 0 || msg.warm_up_us < 0)
         return E_CORRUPT;
     *ret = msg;
     return 0;

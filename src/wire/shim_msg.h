@@ -34,7 +34,8 @@ enum shim_msg_kind {
     SHIM_BEAT,    /* every SHIM_BEAT_US: generation, phase, ranks_up, step, samples_done,
                      time_ns (median of a step since the last beat), comm_bytes,
                      rate_milli, samples_total, text: what its trainer counts by
-                     itself, and one sentence about that for people, or "" */
+                     itself, and one sentence about that for people, or "";
+                     warm_up_us */
     SHIM_OBSERVE, /* generation, size, rank, observed, micro_batch, count, time_ns,
                      is_noisy, accumulation, comm_bytes: settled measurements for the JSA
                    */
@@ -98,6 +99,7 @@ struct shim_msg {
     int64_t samples_total; /* that the trainer will train; 0: no word */
     int64_t comm_bytes;    /* all-reduced per step; 0: not told */
     int64_t grace_us;
+    int64_t warm_up_us; /* lost between STARTED and the steps that count; 0: no word */
     char manifest[SHIM_MANIFEST_BYTES]; /* file name of the checkpoint's manifest */
     char text[SHIM_TEXT_BYTES];         /* one sentence for people, or "" */
 };

@@ -98,7 +98,7 @@ static void shim_msg_lengths_are_those_of_version_1(void **state)
 {
     static const size_t bytes[SHIM_MSG_MAX] = {
         [SHIM_HELLO] = 184,       [SHIM_STARTED] = 16,  [SHIM_SAVED] = 92,
-        [SHIM_SAVE_FAILED] = 148, [SHIM_EXIT] = 164,    [SHIM_BEAT] = 196,
+        [SHIM_SAVE_FAILED] = 148, [SHIM_EXIT] = 164,    [SHIM_BEAT] = 204,
         [SHIM_OBSERVE] = 56,      [SHIM_OOM] = 20,      [SHIM_ADOPT] = 16,
         [SHIM_REFUSE] = 140,      [SHIM_SAVE] = 20,     [SHIM_GO_ON] = 12,
         [SHIM_STOP] = 20,         [SHIM_EXIT_ACK] = 12,

@@ -115,6 +115,20 @@ def beats_tell_progress_and_measurements_are_summed_up(root):
     daemon.wait("exit")
 
 
+def warm_up_is_told_apart_from_steps(root):
+    daemon = Daemon(root)
+    begin(root, daemon, "--step-us", 20000, "--warm-up-ms", 2500, size=2)
+    beat = daemon.wait("beat")
+    while not beat["warm_up_us"]:
+        assert beat["time_ns"] == 0, beat  # nothing is known of the speed yet
+        beat = daemon.wait("beat")
+    assert 2_300_000 <= beat["warm_up_us"] < 8_000_000, beat
+    assert 20_000_000 <= beat["time_ns"] < 1_000_000_000, beat
+    assert daemon.wait("beat")["warm_up_us"] == beat["warm_up_us"]
+    daemon.send("stop", grace_us=GRACE)
+    daemon.wait("exit")
+
+
 def nonsense_on_the_channel_harms_nobody(root):
     daemon = Daemon(root)
     job = begin(root, daemon)
@@ -145,5 +159,6 @@ if __name__ == "__main__":
         peers_of_a_rank_that_evaluates_do_not_hang,
         r01_a_rank_that_vanishes_into_a_stop_is_seen,
         beats_tell_progress_and_measurements_are_summed_up,
+        warm_up_is_told_apart_from_steps,
         nonsense_on_the_channel_harms_nobody,
     ]))

@@ -46,7 +46,8 @@ struct options {
     int64_t file_limit;   /* bytes that a file may have: a disk that is full */
     int64_t eval_at;      /* step of rank 0 */
     int64_t eval_ms;
-    int64_t only_rank; /* that misbehaves; -1: all */
+    int64_t warm_up_ms; /* that the first step takes longer */
+    int64_t only_rank;  /* that misbehaves; -1: all */
     bool fails_save;
     bool ignores_term;
     bool lingers;  /* lives on after success */
@@ -219,7 +220,7 @@ static int one_step(const struct options *o, struct elastane *e,
         line("evaluated");
         elastane_set_phase(e, ELASTANE_PHASE_TRAIN);
     }
-    pass_time(o->step_us);
+    pass_time(o->step_us + (step == 1 ? o->warm_up_ms * 1000 : 0));
     write_ids(o, plan, &batch);
     elastane_measured_micro(e, batch.own_samples, o->step_us * 1000 + 1);
     line("step %" PRId64 " samples %" PRId64 " own %d %d", step,
@@ -310,6 +311,7 @@ enum number {
     N_FILE_LIMIT,
     N_EVAL_AT,
     N_EVAL_MS,
+    N_WARM_UP_MS,
     N_ONLY_RANK,
     N_MAX,
     F_FAIL_SAVE,
@@ -338,6 +340,7 @@ static const struct option table[] = {
     {"file-limit", 1, NULL, N_FILE_LIMIT},
     {"eval-at", 1, NULL, N_EVAL_AT},
     {"eval-ms", 1, NULL, N_EVAL_MS},
+    {"warm-up-ms", 1, NULL, N_WARM_UP_MS},
     {"only-rank", 1, NULL, N_ONLY_RANK},
     {"fail-save", 0, NULL, F_FAIL_SAVE},
     {"ignore-term", 0, NULL, F_IGNORE_TERM},
@@ -354,9 +357,10 @@ static const struct option table[] = {
 static int parse(int argc, char **argv, struct options *o)
 {
     int64_t *numbers[N_MAX] = {
-        &o->dataset,  &o->samples,    &o->step_us,   &o->save_ms,      &o->save_every,
-        &o->crash_at, &o->hang_at,    &o->freeze_at, &o->kill_in_save, &o->oom_above,
-        &o->children, &o->file_limit, &o->eval_at,   &o->eval_ms,      &o->only_rank,
+        &o->dataset,      &o->samples,   &o->step_us,    &o->save_ms,
+        &o->save_every,   &o->crash_at,  &o->hang_at,    &o->freeze_at,
+        &o->kill_in_save, &o->oom_above, &o->children,   &o->file_limit,
+        &o->eval_at,      &o->eval_ms,   &o->warm_up_ms, &o->only_rank,
     };
     bool *flags[] = {&o->fails_save, &o->ignores_term, &o->lingers,
                      &o->is_plain,   &o->is_deaf,      &o->prints_env};

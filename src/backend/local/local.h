@@ -80,6 +80,7 @@ struct local_live {
     int64_t step_ns;            /* median; 0: no word */
     int64_t rate_milli;         /* samples per second, 1e-3; 0: no word */
     int64_t samples_total;      /* as the trainer says; 0: no word */
+    usec_t warm_up_us;          /* lost before the steps that count; 0: no word */
     char note[SHIM_TEXT_BYTES]; /* about its reports, for people; "": none */
 };
 

@@ -40,6 +40,7 @@ struct post {
     struct order_exit ending; /* SETTLING: how it ended */
     usec_t perf_us;           /* last EVENT_PERF; 0: none */
     int64_t perf_ns;          /* its median step */
+    bool has_told_warm_up;    /* one of them did */
     struct local_live live;
     struct perf_model learned;    /* what was measured so far; jsa.c */
     uint32_t learned_incarnation; /* in this incarnation; 0: nothing yet */

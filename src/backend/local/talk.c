@@ -94,6 +94,8 @@ static bool is_news(const struct post *post, const struct job *job, usec_t now_u
     int64_t pace = pace_ns(&post->live);
     int64_t moved = pace - post->perf_ns;
 
+    if (post->live.warm_up_us > 0 && !post->has_told_warm_up)
+        return true;
     if (post->live.samples_total > 0 &&
         post->live.samples_total != job->run.samples_total)
         return true;
@@ -101,7 +103,7 @@ static bool is_news(const struct post *post, const struct job *job, usec_t now_u
                         (moved < 0 ? -moved : moved) > post->perf_ns / PERF_PART);
 }
 
-/* What is worth a row: the speed has moved, or the length has become known. */
+/* What is worth a row: the speed has moved, or length or warm-up have become known. */
 static void note_perf(struct post *post, const struct job *job)
 {
     struct local_live *live = &post->live;
@@ -111,13 +113,15 @@ static void note_perf(struct post *post, const struct job *job)
                           .incarnation = post->incarnation,
                           .samples = live->samples_done,
                           .samples_total = live->samples_total,
-                          .rate_milli = live->rate_milli};
+                          .rate_milli = live->rate_milli,
+                          .warm_up_us = live->warm_up_us};
 
     if (!is_news(post, job, now_us))
         return;
     if (local_post(post->local, &event, NULL, NULL) < 0)
         return; /* the next beat tries again */
     post->perf_us = now_us;
+    post->has_told_warm_up = live->warm_up_us > 0;
     post->perf_ns = pace_ns(live);
 }
 
@@ -132,6 +136,7 @@ static void take_beat(struct post *post, const struct shim_msg *msg)
     live->step = msg->step;
     live->samples_done = msg->samples_done;
     live->samples_total = msg->samples_total;
+    live->warm_up_us = msg->warm_up_us;
     memcpy(live->note, msg->text, sizeof(live->note));
     if (msg->time_ns > 0) {
         live->step_ns = msg->time_ns;
