@@ -4,19 +4,16 @@
  * Needs no daemon. The story comes first, the table of jobs after it; --svg draws who had
  * which devices when. Options override what the scenario says, so that one text serves to
  * compare policies. */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/say.h"
 #include "cli/simtable.h"
+#include "cli/textfile.h"
 #include "core/policy/policy.h"
 #include "report/run.h"
 #include "report/timeline.h"
@@ -47,65 +44,6 @@ struct wishes {
     const char *svg; /* NULL: no timeline */
     bool is_table_only;
 };
-
-/* Nobody is waited for at the other end of a pipe. */
-static int open_text(const char *path, FILE **ret, struct err *err)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-    if (fd < 0)
-        return err_set(err, errno == ENOENT ? E_NOTFOUND : E_IO, "%s: %s", path,
-                       strerror(errno));
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        *ret = fdopen(fd, "r");
-        return *ret ? 0 : err_set(err, E_NOMEM, "out of memory");
-    }
-    (void)close(fd);
-    return err_set(err, E_INVALID,
-                   "cannot read %s: it is not a regular file; - is standard input", path);
-}
-
-static int read_text(const char *path, struct buf *out, struct err *err)
-{
-    FILE *in = stdin;
-    char part[4096];
-    size_t n;
-    int rc = strcmp(path, "-") == 0 ? 0 : open_text(path, &in, err);
-
-    if (rc < 0)
-        return rc;
-    while (buf_error(out) == 0 && (n = fread(part, 1, sizeof part, in)) > 0)
-        buf_add(out, part, n);
-    if (ferror(in))
-        rc = err_set(err, E_IO, "%s: cannot be read", path);
-    else if (buf_error(out) < 0)
-        rc = err_set(err, buf_error(out), "%s: is larger than %zu bytes", path,
-                     SCN_TEXT_MAX);
-    if (in != stdin)
-        (void)fclose(in);
-    return rc;
-}
-
-static int write_text(const char *path, const struct buf *text, struct err *err)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
-    FILE *out;
-    size_t written;
-
-    if (fd < 0) /* also a pipe that nobody reads */
-        return err_set(err, E_IO, "%s: %s", path, strerror(errno));
-    (void)fcntl(fd, F_SETFL, 0);
-    out = fdopen(fd, "w");
-    if (!out) {
-        (void)close(fd);
-        return err_set(err, E_NOMEM, "out of memory");
-    }
-    written = fwrite(text->text, 1, text->len, out);
-    if (fclose(out) != 0 || written != text->len)
-        return err_set(err, E_IO, "%s: cannot be written", path);
-    return 0;
-}
 
 static int choose_word(const char *word, const char *const *words, int n,
                        const char *field, struct err *err)
@@ -207,7 +145,7 @@ static int draw(const struct wishes *w, const struct scenario *scn,
     if (rc < 0)
         (void)err_set(err, rc, "the timeline is too large");
     else
-        rc = write_text(w->svg, &svg, err);
+        rc = textfile_write(w->svg, &svg, err);
     buf_release(&svg);
     return rc;
 }
@@ -254,7 +192,7 @@ static int read_and_run(const struct cli *cli, const struct wishes *w, const cha
 
     buf_init(&text, SCN_TEXT_MAX);
     scenario_init(&scn);
-    rc = read_text(path, &text, &err);
+    rc = textfile_read(path, &text, &err);
     if (rc == 0)
         rc = scenario_read(&scn, text.text, text.len, &err);
     if (rc == 0)
