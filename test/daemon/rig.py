@@ -221,7 +221,7 @@ class Rig:
     def body(self, command, name="job", **fields):
         """A job that runs a shell command (or a list of words)."""
         argv = ["/bin/sh", "-c", f"{AWAIT}\n{command}"] if isinstance(command, str) else list(command)
-        launch = {"argv": [str(word) for word in argv], "cwd": str(self.top),
+        launch = {"argv": [str(word) for word in argv], "cwd": str(fields.pop("cwd", self.top)),
                   "env": {"PATH": "/usr/bin:/bin", **fields.pop("env", {})}}
         return {"name": name, "launch": launch, "grace_us": 5_000_000, **fields}
 

@@ -58,6 +58,30 @@ static void the_model_says_again_what_every_size_took(void **state)
     assert_int_equal(model_check(&model, NULL), 0);
 }
 
+/* Field by field: what lies between the fields is nobody's. */
+static void assert_same_model(const struct perf_model *a, const struct perf_model *b)
+{
+    assert_int_equal(a->source, b->source);
+    assert_int_equal(a->largest_size, b->largest_size);
+    assert_int_equal(a->n_proc, b->n_proc);
+    assert_int_equal(a->n_comm, b->n_comm);
+    assert_int_equal(a->n_steps, b->n_steps);
+    for (int32_t i = 0; i < a->n_proc; i++) {
+        assert_int_equal(a->proc[i].micro_batch, b->proc[i].micro_batch);
+        assert_int_equal(a->proc[i].time_ns, b->proc[i].time_ns);
+    }
+    for (int32_t i = 0; i < a->n_comm; i++) {
+        assert_int_equal(a->comm[i].size, b->comm[i].size);
+        assert_int_equal(a->comm[i].time_ns, b->comm[i].time_ns);
+    }
+    for (int32_t i = 0; i < a->n_steps; i++) {
+        assert_int_equal(a->steps[i].size, b->steps[i].size);
+        assert_int_equal(a->steps[i].micro_batch, b->steps[i].micro_batch);
+        assert_int_equal(a->steps[i].accumulation, b->steps[i].accumulation);
+        assert_int_equal(a->steps[i].time_ns, b->steps[i].time_ns);
+    }
+}
+
 static void the_order_of_the_sizes_does_not_matter(void **state)
 {
     struct perf_model up = {0}, down = {0};
@@ -73,7 +97,7 @@ static void the_order_of_the_sizes_does_not_matter(void **state)
     (void)see(&up, 2, 32, 1, 260000000);
     (void)see(&up, 4, 16, 1, 900000000);
     assert_int_equal(up.n_comm, 2);
-    assert_memory_equal(&up, &down, sizeof up);
+    assert_same_model(&up, &down);
 }
 
 static void a_step_faster_than_its_share_lowers_the_curve(void **state)
