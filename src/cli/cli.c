@@ -17,7 +17,7 @@
 static const struct cli_command *const commands[] = {
     &cli_submit,    &cli_list,     &cli_show,   &cli_logs,     &cli_wait,     &cli_cancel,
     &cli_pause,     &cli_resume,   &cli_update, &cli_explain,  &cli_nodes,    &cli_status,
-    &cli_calibrate, &cli_progress, &cli_replay, &cli_simulate, &cli_allocate,
+    &cli_calibrate, &cli_progress, &cli_replay, &cli_simulate, &cli_allocate, &cli_bench,
 };
 
 const struct cli_command *cli_command_at(size_t index)

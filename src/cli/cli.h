@@ -131,5 +131,6 @@ extern const struct cli_command cli_progress;
 extern const struct cli_command cli_replay;
 extern const struct cli_command cli_simulate;
 extern const struct cli_command cli_allocate;
+extern const struct cli_command cli_bench;
 
 #endif
