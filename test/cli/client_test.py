@@ -441,8 +441,9 @@ def calibrate_tells_who_is_in_its_way():
 COMMANDS = {"submit": ["good.yaml"], "list": [], "show": ["17"], "logs": ["17"], "wait": ["17"],
             "cancel": ["17"], "pause": ["17"], "resume": ["17"], "update": ["17", "--gpus", "2"],
             "explain": ["17"], "nodes": [], "status": [], "calibrate": [],
-            "progress": [], "replay": ["missing"], "simulate": ["missing.scn"]}
-OFFLINE = ("progress", "replay", "simulate")
+            "progress": [], "replay": ["missing"], "simulate": ["missing.scn"],
+            "allocate": ["missing.json"], "bench": ["nothing"]}
+OFFLINE = ("progress", "replay", "simulate", "allocate", "bench")
 
 
 def failure(run, code, word, field=""):
@@ -466,6 +467,9 @@ def json_tells_every_failure_in_one_form():
             failure(d.run(command, "--json", "--bogus"), 2, "usage")
             if command == "progress":  # --samples is missing
                 failure(d.run(command, "--json"), 2, "usage", "samples")
+                continue
+            if command == "bench":  # it reads nothing
+                failure(d.run(command, "--json", *words), 2, "usage")
                 continue
             if command in OFFLINE:
                 failure(d.run(command, "--json", *words), 4, "not-found")
