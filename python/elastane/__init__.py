@@ -80,8 +80,6 @@ class Session:
     plan           the Plan; constant
     mode           ALONE, CONNECTED, TURNED_AWAY (the next step says STOP) or DISABLED
     message        the last sentence for people, or ""
-    wants_probe    whether a new job is to cut its first steps (probe_passes); False when
-                   its owner said --profile passive or off, and alone
     samples_done   as counted by resume() and step()
     """
 
@@ -118,10 +116,6 @@ class Session:
         if not self._handle:
             return ""
         return _lib.elastane_get_message(self._handle).decode(errors="replace")
-
-    @property
-    def wants_probe(self):
-        return bool(self._handle and _lib.elastane_wants_probe(self._handle))
 
     @property
     def samples_done(self):

@@ -84,7 +84,6 @@ _SIGNATURES = {
     "elastane_next_batch": (c_int, [POINTER(Plan), c_int64, c_int64, POINTER(Batch)]),
     "elastane_pass": (c_int32, [POINTER(Batch), c_int32]),
     "elastane_probe_pass": (c_int32, [POINTER(Batch), c_int64, c_int32]),
-    "elastane_wants_probe": (c_int, [_HANDLE]),
     "elastane_indices": (c_int, [c_uint64, c_int64, c_int64, c_int64, c_void_p]),
     "elastane_lr_factor": (c_double, [POINTER(Plan), c_int64]),
     "elastane_checkpoint_begin": (c_int, [c_char_p, c_char_p, c_size_t]),

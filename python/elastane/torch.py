@@ -116,7 +116,8 @@ class Run:
         self._current_micro = 0  # samples of the part in work
         self._is_unfinished = False  # at exit: there is more to train, or an exception came
         samples_done = self._load()
-        self._is_new = probe and samples_done == 0 and self.session.wants_probe
+        self._is_new = probe and samples_done == 0 and \
+            self.session.mode == elastane.CONNECTED
         self._share_state(samples_done)
         self.session.resume(samples_done)
         self._excepthook, sys.excepthook = sys.excepthook, self._on_exception

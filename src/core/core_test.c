@@ -442,22 +442,6 @@ static void an_update_that_forbids_the_micro_batch_forces_a_move(void **state)
     rig_release(&r);
 }
 
-/* With profile off a job takes nothing from its family and gives it nothing. */
-static void assert_unmeasured_has_no_part_in_families(struct rig *r,
-                                                      const struct perf_model *model)
-{
-    struct event event = {.kind = EVENT_MODEL, .model = model};
-    struct job_spec spec = rig_spec("cnn-3", 1, 4);
-
-    spec.profile = JOB_PROFILE_OFF;
-    event.job = (uint32_t)rig_submit(r, spec);
-    assert_int_equal(core_find_job(r->core, event.job)->model.source, MODEL_PRIOR);
-    (void)snprintf(spec.name, sizeof spec.name, "rnn-1");
-    event.job = (uint32_t)rig_submit(r, spec);
-    assert_int_equal(rig_event(r, event), 0);
-    assert_null(core_find_profile(r->core, 0, "rnn", ""));
-}
-
 static void a_family_hands_its_measurements_to_the_next_job(void **state)
 {
     struct perf_model model = {.source = MODEL_MEASURED,
@@ -479,7 +463,6 @@ static void a_family_hands_its_measurements_to_the_next_job(void **state)
     assert_int_equal(core_find_job(r.core, (uint32_t)b)->model.proc[0].time_ns,
                      138000000);
     assert_int_equal(core_find_job(r.core, (uint32_t)c)->model.source, MODEL_PRIOR);
-    assert_unmeasured_has_no_part_in_families(&r, &model);
     for (int i = 0; i < PROFILES_MAX + 5; i++) { /* the oldest families are forgotten */
         struct job_spec spec = rig_spec("x", 1, 1);
 

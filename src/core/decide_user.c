@@ -88,10 +88,10 @@ static void first_model(const struct core *core, const struct job_spec *spec,
     const struct profile *profile;
 
     *ret = (struct perf_model){0};
-    if (stated)
+    if (stated) {
         *ret = *stated;
-    if (stated || spec->profile == JOB_PROFILE_OFF)
         return;
+    }
     job_spec_family(spec, family);
     profile = core_find_profile(core, spec->uid, family, spec->device_type);
     if (profile)

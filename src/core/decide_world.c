@@ -387,8 +387,7 @@ static void keep_profile(struct draft *d, const struct job *job,
     struct profile profile = {
         .uid = job->spec.uid, .updated_us = d->now_us, .model = *model};
 
-    if (model->source != MODEL_MEASURED || model->n_proc == 0 ||
-        job->spec.profile == JOB_PROFILE_OFF)
+    if (model->source != MODEL_MEASURED || model->n_proc == 0)
         return;
     job_spec_family(&job->spec, profile.family);
     memcpy(profile.device_type, job->spec.device_type, sizeof profile.device_type);

@@ -92,8 +92,8 @@ static int32_t largest_node(const struct planner *p, const struct plan_item *ite
 
 /* A job that reports is measured before it grows: at most twice the largest size measured
  * (DESIGN 4.1). Elastic jobs report; of a restartable one that is known when its first
- * measurement is there. One that states its model, is not to be measured, has not
- * reported, or keeps its size for life is not limited. */
+ * measurement is there. One that states its model, has not reported, or keeps its size
+ * for life is not limited. */
 static int32_t size_limit(const struct policy *policy, const struct job *job)
 {
     const struct perf_model *model = &job->model;
@@ -101,8 +101,8 @@ static int32_t size_limit(const struct policy *policy, const struct job *job)
                    (job->spec.level == JOB_RESTARTABLE && model->n_steps > 0);
     int32_t least;
 
-    if (policy->is_rigid || !reports || job->spec.profile == JOB_PROFILE_OFF ||
-        model->source == MODEL_STATED || model->source == MODEL_FAMILY)
+    if (policy->is_rigid || !reports || model->source == MODEL_STATED ||
+        model->source == MODEL_FAMILY)
         return 0;
     least = i32_max(job->spec.sizes.min, standing_plan(&job->run)->size);
     return i32_max(2 * model->largest_size, least);
@@ -120,7 +120,7 @@ static int32_t nodes_assumed(const struct planner *p, const struct plan_item *it
 static int32_t size_on_trial(const struct policy *policy, const struct job *job)
 {
     if (policy->is_rigid || job->spec.level != JOB_RESTARTABLE ||
-        job->spec.profile != JOB_PROFILE_PROBE || job->model.source != MODEL_MEASURED)
+        job->model.source != MODEL_MEASURED)
         return 0;
     return steps_next_trial(&job->model, &job->spec.sizes);
 }

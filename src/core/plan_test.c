@@ -314,28 +314,6 @@ static void a_job_grows_to_at_most_twice_what_was_measured(void **state)
     rig_release(&r);
 }
 
-static void a_job_that_is_not_to_be_measured_is_not_held_small(void **state)
-{
-    struct job_spec spec = rig_spec("a", 1, 8);
-    struct event update = {.kind = EVENT_UPDATE, .spec = &spec};
-    struct rig r;
-
-    (void)state;
-    rig_init(&r);
-    rig_node(&r, "n1", 8);
-    rig_set_scaler_none(&r);
-    spec.level = JOB_ELASTIC;
-    spec.batch_min = spec.batch_max = 512;
-    spec.profile = JOB_PROFILE_PASSIVE; /* it is measured, so it begins small */
-    update.job = (uint32_t)rig_start_one(&r, spec);
-    assert_int_equal(rig_run(&r, (int)update.job)->plan.size, 1);
-    spec.profile = JOB_PROFILE_OFF;
-    assert_int_equal(rig_event(&r, update), 0);
-    rig_plan(&r);
-    assert_int_equal(rig_run(&r, (int)update.job)->next.size, 8);
-    rig_release(&r);
-}
-
 /* Steps of a job whose curve is known, in ms for 1, 2, 3, 4 devices. */
 static void measure(struct rig *r, int id, struct perf_model *model, const int32_t *ms)
 {
@@ -355,8 +333,7 @@ static void measure(struct rig *r, int id, struct perf_model *model, const int32
 }
 
 /* The sizes that the job has had when it is left alone. */
-static void assert_tries_as(enum job_profile profile, const int32_t *ms, int32_t batch,
-                            const int32_t *sizes, int n)
+static void assert_tries(const int32_t *ms, int32_t batch, const int32_t *sizes, int n)
 {
     struct job_spec spec = rig_spec("a", 1, 4);
     struct perf_model model = {0};
@@ -364,7 +341,6 @@ static void assert_tries_as(enum job_profile profile, const int32_t *ms, int32_t
     int a;
 
     rig_init_four(&r);
-    spec.profile = profile;
     spec.level = JOB_RESTARTABLE;
     spec.batch_min = spec.batch_max = batch;
     a = rig_start_one(&r, spec);
@@ -383,20 +359,6 @@ static void assert_tries_as(enum job_profile profile, const int32_t *ms, int32_t
     assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
     assert_int_equal(rig_run(&r, a)->plan.size, sizes[n - 1]);
     rig_release(&r);
-}
-
-static void assert_tries(const int32_t *ms, int32_t batch, const int32_t *sizes, int n)
-{
-    assert_tries_as(JOB_PROFILE_PROBE, ms, batch, sizes, n);
-}
-
-static void a_passive_job_is_never_moved_to_be_measured(void **state)
-{
-    static const int32_t best_alone[] = {100, 300, 500, 700};
-    static const int32_t all[] = {4};
-
-    (void)state;
-    assert_tries_as(JOB_PROFILE_PASSIVE, best_alone, 60, all, 1);
 }
 
 static void
@@ -593,8 +555,6 @@ int main(void)
         cmocka_unit_test(r07_counters_never_fall_over_planned_changes),
         cmocka_unit_test(a_rigid_job_that_lost_a_node_is_moved_as_a_whole),
         cmocka_unit_test(a_job_grows_to_at_most_twice_what_was_measured),
-        cmocka_unit_test(a_job_that_is_not_to_be_measured_is_not_held_small),
-        cmocka_unit_test(a_passive_job_is_never_moved_to_be_measured),
         cmocka_unit_test(
             a_restartable_job_that_reports_is_measured_at_fewer_devices_first),
         cmocka_unit_test(a_restartable_job_without_a_word_has_all_it_can_get),

@@ -381,13 +381,6 @@ static int64_t env_number(const char *name, int64_t low, int64_t high, int64_t f
     return *end || errno || n < low || n > high ? fallback : n;
 }
 
-static bool env_says(const char *name, const char *word)
-{
-    const char *text = getenv(name);
-
-    return text && strcmp(text, word) == 0;
-}
-
 /* What the environment says, which is also what a script alone gets. */
 static void plan_from_env(struct elastane_plan *plan, int32_t default_batch)
 {
@@ -550,7 +543,6 @@ void client_open(struct elastane *e, int32_t default_batch)
     e->stop_step = -1;
     e->mode = ELASTANE_ALONE;
     plan_from_env(&e->plan, default_batch);
-    e->wants_probe = env_says("ELASTANE_PROFILE", "probe");
     if (!path || !*path)
         return;
     e->fd = open_channel(path, &dir_fd);

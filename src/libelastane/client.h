@@ -36,7 +36,6 @@ struct elastane {
     bool is_held;      /* SAVE was returned and not yet decided */
     bool is_stopping;  /* STOP came, or nobody is left to say so */
     bool must_end;     /* no verdict came in time: after the save comes the end */
-    bool wants_probe;  /* the job is to be measured in cut steps */
 };
 
 /* Connects if the environment says where; otherwise, or when that fails, sets mode and

@@ -14,7 +14,7 @@
 static int forget_environment(void **state)
 {
     static const char *const names[] = {"ELASTANE_CHANNEL", "ELASTANE_GLOBAL_BATCH",
-                                        "ELASTANE_PROFILE", "RANK", "WORLD_SIZE"};
+                                        "RANK", "WORLD_SIZE"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -66,18 +66,6 @@ static void client_alone_takes_rank_and_size_from_a_launcher(void **state)
     elastane_free(e);
 }
 
-static void client_alone_is_not_measured(void **state)
-{
-    struct elastane *e;
-
-    (void)state;
-    (void)setenv("ELASTANE_PROFILE", "probe", 1);
-    assert_int_equal(elastane_init(32, &e), 0);
-    assert_int_equal(elastane_wants_probe(e), 0);
-    assert_int_equal(elastane_wants_probe(NULL), 0);
-    elastane_free(e);
-}
-
 static void client_that_cannot_reach_its_channel_is_disabled_and_harmless(void **state)
 {
     struct elastane *e;
@@ -122,7 +110,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(client_alone_trains_as_if_nobody_were_there),
         CASE(client_alone_takes_rank_and_size_from_a_launcher),
-        CASE(client_alone_is_not_measured),
         CASE(client_that_cannot_reach_its_channel_is_disabled_and_harmless),
         CASE(client_accepts_no_handle_and_refuses_nonsense),
     };

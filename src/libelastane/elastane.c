@@ -167,11 +167,6 @@ void elastane_set_phase(struct elastane *e, int phase)
     atomic_store_explicit(&e->slot->phase, (uint32_t)phase, memory_order_relaxed);
 }
 
-int elastane_wants_probe(const struct elastane *e)
-{
-    return e && e->mode == ELASTANE_CONNECTED && e->wants_probe;
-}
-
 void elastane_measured_micro(struct elastane *e, int32_t micro_batch, int64_t time_ns)
 {
     if (e && micro_batch > 0 && client_is_live(e))

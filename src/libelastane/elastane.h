@@ -197,9 +197,6 @@ ELASTANE_API int32_t elastane_pass(const struct elastane_batch *batch, int32_t p
  * ELASTANE_PROBE_STEPS on, and for a step below 0, these are the passes of
  * elastane_pass(). */
 #define ELASTANE_PROBE_STEPS 9
-/* Whether the job is to be measured that way: 0 when its owner has said otherwise
- * (--profile passive or off), without a scheduler, or for NULL. */
-ELASTANE_API int elastane_wants_probe(const struct elastane *e);
 ELASTANE_API int32_t elastane_probe_pass(const struct elastane_batch *batch, int64_t step,
                                          int32_t pass);
 /* Indices into the data set (0 .. dataset_size-1) of the positions position ..

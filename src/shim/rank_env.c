@@ -157,7 +157,6 @@ static void put_plan(struct env_writer *w, const struct order *order, const char
     put(w, "ELASTANE_MICRO_BATCH=%d", plan->micro_batch);
     put(w, "ELASTANE_ACCUMULATION=%d", plan->accumulation);
     put(w, "ELASTANE_BASE_BATCH=%d", order->batch_base);
-    put(w, "ELASTANE_PROFILE=%s", job_profile_name(order->profile));
     put(w, "ELASTANE_LR_RULE=%s", job_lr_rule_name(order->lr_rule));
     put_ppm(w, "ELASTANE_LR_FACTOR", to_ppm);
     put_ppm(w, "ELASTANE_LR_FACTOR_FROM", from_ppm);

@@ -112,9 +112,7 @@ int dryrun_build(const struct job_spec *spec, const struct perf_model *model,
     const struct perf_model prior = {.source = MODEL_PRIOR};
     const struct row_rule rule = rule_of(spec);
     struct job_spec plain = *spec;
-    bool is_off = spec->profile == JOB_PROFILE_OFF;
     struct dryrun d = {0};
-    bool is_guess;
     struct row row;
     int rc;
 
@@ -122,11 +120,10 @@ int dryrun_build(const struct job_spec *spec, const struct perf_model *model,
     if (!model)
         model = &prior;
     d.source = model->source;
-    is_guess = model->source == MODEL_PRIOR;
     d.batch_growth =
-        growth(spec->batch_max > spec->batch_base && !(is_guess && is_off), is_guess);
+        growth(spec->batch_max > spec->batch_base, model->source == MODEL_PRIOR);
     d.size_growth = growth(count_sizes(&spec->sizes) > 1,
-                           is_guess && spec->level == JOB_ELASTIC && !is_off);
+                           model->source == MODEL_PRIOR && spec->level == JOB_ELASTIC);
     d.lines = mem_new(count_sizes(&spec->sizes), sizeof *d.lines);
     row_init(&row);
     rc = d.lines ? row_build(&row, &plain, model, &rule, &d.why) : E_NOMEM;

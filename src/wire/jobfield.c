@@ -100,16 +100,6 @@ static int set_accumulate(struct submit *s, const char *text, struct err *err)
     return err_set(err, E_INVALID, "is '%.40s'; give needed, never or free", text);
 }
 
-static int set_profile(struct submit *s, const char *text, struct err *err)
-{
-    for (unsigned i = 0; i < JOB_PROFILE_MAX; i++)
-        if (strcmp(text, job_profile_name((enum job_profile)i)) == 0) {
-            s->spec.profile = (enum job_profile)i;
-            return 0;
-        }
-    return err_set(err, E_INVALID, "is '%.40s'; give probe, passive or off", text);
-}
-
 static int set_lr_rule(struct submit *s, const char *text, struct err *err)
 {
     for (unsigned i = 0; i < JOB_LR_RULE_MAX; i++)
@@ -346,9 +336,6 @@ static const struct job_field fields[JOB_FIELD_MAX] = {
     [JOB_FIELD_ACCUMULATE] = {"accumulate", 0, "WHEN",
                               "several passes per step: needed, never or free", WORD,
                               false, true, set_accumulate},
-    [JOB_FIELD_PROFILE] = {"profile", 0, "HOW",
-                           "measured by trying (probe), passive or off", WORD, false,
-                           true, set_profile},
     [JOB_FIELD_LR_RULE] = {"lr-rule", 0, "RULE",
                            "learning rate follows the batch: none, linear or sqrt", WORD,
                            false, false, set_lr_rule},

@@ -21,7 +21,6 @@ static void jobfile_reads_every_field(void **state)
                                "gpu-batch: 512\n"
                                "base-batch: 256\n"
                                "accumulate: never\n"
-                               "profile: off\n"
                                "lr-rule: sqrt\n"
                                "level: elastic\n"
                                "grace: 45s\n"
@@ -55,7 +54,6 @@ static void jobfile_reads_every_field(void **state)
     assert_int_equal(s.spec.gpu_batch, 512);
     assert_int_equal(s.spec.batch_base, 256);
     assert_int_equal(s.spec.accumulate, JOB_ACCUMULATE_NEVER);
-    assert_int_equal(s.spec.profile, JOB_PROFILE_OFF);
     assert_int_equal(s.spec.lr_rule, JOB_LR_SQRT);
     assert_int_equal(s.spec.level, JOB_ELASTIC);
     assert_int_equal(s.spec.grace_us, 45 * USEC_PER_SEC);

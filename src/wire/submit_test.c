@@ -38,7 +38,6 @@ static void make(struct submit *s)
     set(s, "env", "A=\n\xc3\xa4\"");
     set(s, "env", "B=3");
     set(s, "cwd", "/tmp");
-    set(s, "profile", "passive");
     set(s, "proc", "64:0.138,128:0.25");
     set(s, "comm", "2:0.005");
     submit_complete(s);
@@ -54,7 +53,7 @@ static void make(struct submit *s)
     "\"model\":{\"comm\":[{\"size\":2,\"time_ns\":5000000}],"                            \
     "\"proc\":[{\"micro_batch\":64,\"time_ns\":138000000},"                              \
     "{\"micro_batch\":128,\"time_ns\":250000000}]},"                                     \
-    "\"name\":\"mlp\",\"profile\":\"passive\",\"retries\":0,\"samples_total\":0,"        \
+    "\"name\":\"mlp\",\"retries\":0,\"samples_total\":0,"                                \
     "\"sizes\":{\"max\":4,\"min\":1,\"step\":1},\"time_limit_us\":0,\"weight_ppm\":"     \
     "2500000}"
 

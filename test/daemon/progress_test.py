@@ -116,25 +116,6 @@ def needs_no_batch():
         rig.wait(job, "done")
 
 
-def a_profile_says_how_it_is_measured():
-    spans = {4: 0.3}
-    with Rig(devices=8) as rig:
-        rig.start()
-        jobs = {}
-        for profile in "passive", "off":
-            cwd = rig.top / profile
-            cwd.mkdir()
-            jobs[profile] = trainer(rig, spans, batch_min=60, batch_max=60, profile=profile,
-                                    cwd=str(cwd), family=profile)
-        settle(rig, jobs["passive"], [4], spans, 60)  # and no smaller size was tried
-        seen = until("a rate", lambda: (s := rig.job(jobs["off"]))["rate_milli"] > 0 and s)
-        assert seen["model_source"] == "prior" and sizes_of(seen) == [4], seen
-        assert seen["samples_done"] >= 60 * 10 / 0.3, seen  # it has had as much time
-        for job in jobs.values():
-            rig.act(job, "cancel")
-            rig.wait(job, "cancelled")
-
-
 def do(rig, command):
     """The job runs it; its exit status."""
     n = len(rig.lines("did"))
@@ -235,7 +216,6 @@ if __name__ == "__main__":
         run([ends_at_all_devices_when_they_scale,
              needs_no_batch])
     run([ends_at_the_size_that_is_best,
-         a_profile_says_how_it_is_measured,
          a_script_tells_by_the_command,
          a_length_that_was_stated_stands,
          what_cannot_be_read_is_said_once_and_harms_nothing,

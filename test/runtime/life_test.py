@@ -45,7 +45,7 @@ def the_environment_contract_holds_under_a_shell(root):
     job = Job(root, None, ["sh", "-c", f"{TRAINER} --env --samples 8; exit 0"], size=2,
               incarnation=3, generation=4, restart_count=2, checkpoint_dir=str(root / "c"),
               lr_rule="sqrt", lr_to_ppm=1414214, lr_from_ppm=1000000, ramp_samples=64,
-              ramp_start_samples=8, profile="passive",
+              ramp_start_samples=8,
               env=["PATH=/usr/bin:/bin", "RANK=77", "ELASTANE_JOB_ID=9", "MINE=yes"])
     job.start()
     job.wait_exit_record()
@@ -59,7 +59,7 @@ def the_environment_contract_holds_under_a_shell(root):
         assert env["ELASTANE_GENERATION"] == "4" and env["ELASTANE_INCARNATION"] == "3"
         assert env["ELASTANE_GLOBAL_BATCH"] == "8" and env["ELASTANE_MICRO_BATCH"] == "4"
         assert env["ELASTANE_ACCUMULATION"] == "1" and env["ELASTANE_BASE_BATCH"] == "8"
-        assert env["ELASTANE_LR_RULE"] == "sqrt" and env["ELASTANE_PROFILE"] == "passive"
+        assert env["ELASTANE_LR_RULE"] == "sqrt"
         assert env["ELASTANE_LR_FACTOR"] == "1.414214"
         assert env["ELASTANE_LR_FACTOR_FROM"] == "1.000000"
         assert env["ELASTANE_RAMP_START"] == "8" and env["ELASTANE_RAMP_SAMPLES"] == "64"

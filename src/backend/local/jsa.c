@@ -84,8 +84,7 @@ void jsa_take(struct post *post, const struct shim_msg *msg)
     struct event event = {.kind = EVENT_MODEL, .job = post->job, .model = &post->learned};
     usec_t ran_us;
 
-    if (!job || msg->rank > 0 || job->run.state != JOB_RUNNING ||
-        job->spec.profile == JOB_PROFILE_OFF)
+    if (!job || msg->rank > 0 || job->run.state != JOB_RUNNING)
         return;
     if (post->learned_incarnation != post->incarnation) {
         post->learned = job->model;
