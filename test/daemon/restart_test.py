@@ -244,6 +244,7 @@ def options_that_make_no_sense_are_refused_at_the_start():
                                      ("--pace", "", "pace is ''"),
                                      ("--policy", "best", "policy"),
                                      ("--min-run", "soon", "min-run"),
+                                     ("--shim", "/", "shim / is no program"),
                                      ("--devices", "-1", "devices")):
             refused = rig.launch(option, value)
             assert refused.wait(PATIENCE) in (1, 2), (option, value)
