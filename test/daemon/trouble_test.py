@@ -151,6 +151,26 @@ def socket_of_the_shims_that_is_removed_is_made_anew():
         assert not (rig.state / "shim.sock").exists(), "the new one is the daemon's to remove"
 
 
+def parts_of_the_state_that_are_removed_are_made_anew():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        shutil.rmtree(rig.state / "jobs")
+        shutil.rmtree(rig.state / "env")
+        other = rig.submit("echo $SECRET >secret", env={"SECRET": "kept"})
+        rig.wait(other, "done")
+        assert (rig.top / "secret").read_text() == "kept\n"
+        assert (rig.state / "env").stat().st_mode & 0o777 == 0o700
+        assert (rig.state / "jobs").stat().st_mode & 0o777 == 0o700
+        rig.touch("go")
+        rig.wait(job, "done")
+        rig.check_books()
+        rig.kill()
+        rig.start()
+        assert rig.job(job)["state"] == "done"
+
+
 def job_that_ends_while_nothing_can_be_written_is_done_once():
     with Rig() as rig:
         rig.start()
@@ -284,6 +304,7 @@ run([full_disk_refuses_submits_and_jobs_go_on,
      state_directory_that_is_moved_away_refuses_submits_until_it_is_back,
      state_directory_that_is_removed_refuses_submits_and_jobs_go_on,
      socket_of_the_shims_that_is_removed_is_made_anew,
+     parts_of_the_state_that_are_removed_are_made_anew,
      job_that_ends_while_nothing_can_be_written_is_done_once,
      commit_that_does_not_come_back_delays_no_answer_for_long,
      loop_of_the_daemon_waits_for_no_disk,
