@@ -26,7 +26,18 @@ static int join(char *to, size_t size, const char *dir, const char *name, struct
     return n >= 0 && (size_t)n < size ? 0 : err_set(err, E_LIMIT, "%s is too long", dir);
 }
 
-static int default_state(struct options *o, struct err *err)
+/* The directories above a place that we have chosen ourselves. What cannot be made is
+ * told by who misses it. */
+static void make_above(char *path, mode_t mode)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, mode);
+        *slash = '/';
+    }
+}
+
+static int state_place(struct options *o, struct err *err)
 {
     const char *dir = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
@@ -40,9 +51,19 @@ static int default_state(struct options *o, struct err *err)
     return err_field(err, E_INVALID, "state", "has no default without HOME; name one");
 }
 
+static int default_state(struct options *o, struct err *err)
+{
+    int rc = state_place(o, err);
+
+    if (rc == 0)
+        make_above(o->state, 0700);
+    return rc;
+}
+
 /* Where elastane(1) looks. */
 static int default_socket(struct options *o, struct err *err)
 {
+    static const char for_root[] = "/run/elastane/elastane.sock";
     const char *named = getenv("ELASTANE_SOCKET");
     const char *runtime = getenv("XDG_RUNTIME_DIR");
 
@@ -51,8 +72,11 @@ static int default_socket(struct options *o, struct err *err)
                        (int)sizeof(o->socket)
                    ? 0
                    : err_set(err, E_LIMIT, "ELASTANE_SOCKET is too long");
-    if (geteuid() == 0)
-        return join(o->socket, sizeof(o->socket), "/run/elastane", "elastane.sock", err);
+    if (geteuid() == 0) {
+        (void)snprintf(o->socket, sizeof(o->socket), "%s", for_root);
+        make_above(o->socket, 0711);
+        return 0;
+    }
     if (runtime && runtime[0] == '/')
         return join(o->socket, sizeof(o->socket), runtime, "elastane.sock", err);
     return err_field(err, E_INVALID, "socket",

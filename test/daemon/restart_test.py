@@ -402,6 +402,29 @@ def journal_older_than_the_folders_of_its_jobs_is_refused():
         rig.wait(rig.submit("true"), "done")
 
 
+def state_of_a_new_user_is_made_with_all_above_it():
+    with Rig() as rig:
+        home = rig.top / "home"
+        home.mkdir()
+        user = {}
+        if os.geteuid() == 0:  # whose state is elsewhere
+            rig.top.chmod(0o755)
+            os.chown(home, 65534, 65534)
+            user = {"user": 65534, "group": 65534, "extra_groups": []}
+        try:
+            daemon = subprocess.Popen([DAEMON, "--socket", home / "s", "--devices", "1"], cwd="/",
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      env={"HOME": str(home)}, **user)
+        except PermissionError:
+            return "another user may not read the build"
+        line = daemon.stdout.readline()
+        daemon.terminate()
+        daemon.stdout.close()
+        assert daemon.wait(PATIENCE) == 0 and line.startswith(b"ready"), line
+        assert (home / ".local/state/elastane/state.db").exists()
+        assert (home / ".local/state").stat().st_mode & 0o777 == 0o700
+
+
 def state_of_another_user_is_refused():
     if os.geteuid() != 0:
         return "needs root"
@@ -449,5 +472,6 @@ run([r09_killed_daemon_finds_its_jobs_running,
      unreadable_end_of_a_dead_shim_costs_one_restart,
      job_that_spoils_its_folder_is_adopted_and_not_started_twice,
      journal_older_than_the_folders_of_its_jobs_is_refused,
+     state_of_a_new_user_is_made_with_all_above_it,
      state_of_another_user_is_refused,
      shim_of_a_finished_job_is_told_to_leave])
