@@ -21,7 +21,9 @@ def r09_killed_daemon_finds_its_jobs_running():
     with Rig() as rig:
         rig.start()
         job = rig.loop(sizes={"min": 2, "max": 2})
-        rig.wait_line("log", "size 2")
+        # The shim and both ranks, each what it will be until its end.
+        until("both ranks are there", lambda: rig.lines("log") == ["size 2"] * 2)
+        until("nobody else is", lambda: len(rig.processes()) == 3)
         before = rig.processes()
         rig.kill()
         assert rig.processes() == before
