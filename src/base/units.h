@@ -34,6 +34,12 @@ static inline int64_t i64_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* a + b, neither of them negative; at most INT64_MAX. */
+static inline int64_t i64_add_capped(int64_t a, int64_t b)
+{
+    return i64_min(a, INT64_MAX - b) + b;
+}
+
 static inline int32_t i32_min(int32_t a, int32_t b)
 {
     return a < b ? a : b;

@@ -15,6 +15,7 @@
 
 #include "base/units.h"
 #include "cli/cli.h"
+#include "core/limits.h"
 #include "wire/progress.h"
 #include "wire/quantity.h"
 
@@ -37,7 +38,7 @@ static int take(const struct cli *cli, struct wish *wish, int id, const char *va
     switch (id) {
     case 'n':
         wish->has_samples = true;
-        if (quantity_count(value, 0, INT64_MAX, &wish->line.samples, &err) < 0)
+        if (quantity_count(value, 0, TRAINED_MAX, &wish->line.samples, &err) < 0)
             return cli_usage(cli, "--samples: %s", err.text);
         break;
     case 't':

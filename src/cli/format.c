@@ -2,6 +2,7 @@
 /* format.c - see format.h. All by integers: no locale can turn a point into a comma. */
 #include "cli/format.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -49,8 +50,8 @@ const char *format_ran(char *to, usec_t span)
 const char *format_progress(char *to, int64_t done, int64_t total)
 {
     if (total > 0 && done >= 0)
-        (void)snprintf(to, FORMAT_MAX, "%d%%",
-                       (int)((double)done / (double)total * 100.0));
+        (void)snprintf(to, FORMAT_MAX, "%.0f%%",
+                       floor((double)done / (double)total * 100.0));
     else
         (void)snprintf(to, FORMAT_MAX, "%lld", (long long)done);
     return to;

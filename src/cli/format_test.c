@@ -41,6 +41,8 @@ static void format_progress_is_a_share_only_of_a_known_total(void **state)
     assert_string_equal(format_progress(to, 45, 100), "45%");
     assert_string_equal(format_progress(to, INT64_MAX / 2, INT64_MAX), "50%");
     assert_string_equal(format_progress(to, 77, 0), "77");
+    assert_string_equal(format_progress(to, 30, 10), "300%");
+    assert_string_equal(format_progress(to, INT64_MAX, 1), "922337203685477580800%");
 }
 
 static void format_factor_drops_trailing_zeros(void **state)

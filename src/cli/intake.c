@@ -259,6 +259,11 @@ static int take_named(struct launch_request *launch, const char *names, struct e
             return err_field(err, E_INVALID, "export",
                              "is '%.60s'; give NONE, or names as in A,B", names);
         (void)snprintf(name, sizeof name, "%.*s", (int)n, p);
+        if (!is_named(launch, name, n) && !getenv(name))
+            return err_field(err, E_INVALID, "export",
+                             "names %s, which is not set here; give it with --env "
+                             "%s=VALUE, or leave it out",
+                             name, name);
         if (!is_named(launch, name, n))
             rc = launch_set_env(launch, name, err);
         p += n;

@@ -77,7 +77,8 @@ static void count_samples(struct job_run *run, int64_t samples)
     if (samples < 0)
         return;
     if (samples < run->samples_done)
-        run->samples_repeated += run->samples_done - samples;
+        run->samples_repeated =
+            i64_add_capped(run->samples_repeated, run->samples_done - samples);
     run->samples_done = samples;
 }
 

@@ -120,6 +120,25 @@ static void a_crash_while_saving_is_a_crash_and_no_resize(void **state)
     rig_release(&r);
 }
 
+static void samples_that_are_repeated_again_and_again_stay_a_number(void **state)
+{
+    struct event perf = {.kind = EVENT_PERF, .time_us = 0, .rate_milli = 1};
+    struct rig r;
+    int a;
+
+    (void)state;
+    rig_init_pairs(&r);
+    a = rig_start_one(&r, pair_spec(JOB_ELASTIC));
+    perf.job = (uint32_t)a;
+    perf.incarnation = rig_run(&r, a)->incarnation;
+    for (int i = 0; i < 4; i++) {
+        perf.samples = i % 2 ? 0 : INT64_MAX;
+        assert_int_equal(rig_event(&r, perf), 0);
+    }
+    assert_true(rig_run(&r, a)->samples_repeated == INT64_MAX);
+    rig_release(&r);
+}
+
 static void r02_a_signal_that_hits_a_job_about_to_save_does_not_fail_it(void **state)
 {
     struct rig r;
@@ -424,6 +443,7 @@ int main(void)
         cmocka_unit_test(a_save_is_called_off_when_a_device_of_the_next_size_is_lost),
         cmocka_unit_test(an_exit_of_a_lost_node_that_comes_late_changes_nothing),
         cmocka_unit_test(a_crash_while_saving_is_a_crash_and_no_resize),
+        cmocka_unit_test(samples_that_are_repeated_again_and_again_stay_a_number),
         cmocka_unit_test(r02_a_signal_that_hits_a_job_about_to_save_does_not_fail_it),
         cmocka_unit_test(the_stall_is_the_mean_of_the_newest_and_those_before),
         cmocka_unit_test(the_newest_warm_up_that_was_told_stands),

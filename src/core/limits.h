@@ -9,8 +9,9 @@
 #define DEVICES_MAX      (1 << 20) /* devices of one type in the cluster */
 #define NODES_MAX        (1 << 14)
 #define NODE_DEVICES_MAX 1024
-#define BATCH_MAX        (1 << 24) /* samples per optimizer step */
-#define VALUE_MAX        (1 << 30) /* |v| in 1e-6 of the value's unit */
+#define BATCH_MAX        (1 << 24)   /* samples per optimizer step */
+#define TRAINED_MAX      (1LL << 53) /* of a training: sums fit, JSON readers are exact */
+#define VALUE_MAX        (1 << 30)   /* |v| in 1e-6 of the value's unit */
 
 #define NAME_MAX_BYTES   64 /* of a job, node, device type or family, with the '\0' */
 #define REASON_MAX_BYTES 96 /* with the '\0' */

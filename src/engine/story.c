@@ -131,6 +131,14 @@ static struct story_debt *find_debt(struct story *s, uint32_t job)
     return NULL;
 }
 
+/* How long so many samples take at this rate; a count may be anything. */
+static usec_t span_of(int64_t samples, int64_t rate_milli)
+{
+    double span_us = (double)samples * 1e9 / (double)rate_milli;
+
+    return span_us < (double)USEC_NEVER ? (usec_t)span_us : USEC_NEVER;
+}
+
 static void note_debt(struct story *s, const struct job *before,
                       const struct job_run *after)
 {
@@ -151,7 +159,8 @@ static void note_debt(struct story *s, const struct job *before,
     }
     debt->samples += more;
     if (before->run.rate_milli > 0)
-        debt->span_us += (usec_t)((double)more * 1e9 / (double)before->run.rate_milli);
+        debt->span_us =
+            i64_add_capped(debt->span_us, span_of(more, before->run.rate_milli));
 }
 
 /* Writes what must be repeated, and forgets it; "" when there is nothing. */

@@ -100,6 +100,9 @@ static void client_accepts_no_handle_and_refuses_nonsense(void **state)
     assert_int_equal(elastane_init(1, &e), 0);
     assert_int_equal(elastane_step(e, -1), ELASTANE_E_INVALID);
     assert_int_equal(elastane_resume(e, -1), ELASTANE_E_INVALID);
+    assert_int_equal(elastane_resume(e, INT64_MAX), 0);
+    assert_int_equal(elastane_step(e, INT64_MAX), ELASTANE_CONTINUE);
+    assert_true(elastane_get_samples_done(e) == INT64_MAX);
     elastane_free(e);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "libelastane/client.h"
 #include "libelastane/guard.h"
 
@@ -101,7 +102,7 @@ int elastane_step(struct elastane *e, int64_t samples)
     if (!e)
         return ELASTANE_CONTINUE;
     e->step++;
-    e->samples_done += samples;
+    e->samples_done = i64_add_capped(e->samples_done, samples);
     if (e->mode == ELASTANE_TURNED_AWAY)
         return ELASTANE_STOP;
     if (!client_is_live(e))

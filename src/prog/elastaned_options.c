@@ -5,14 +5,11 @@
  * here replaces the state's; one that is not stays as it is. */
 #include "prog/elastaned_options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "base/span.h"
 #include "base/text.h"
@@ -22,10 +19,6 @@
 #define FOREIGN_MEM      ((int64_t)512 << 20) /* room for what drivers and desktops keep */
 #define FOREIGN_CLEAN_US (30 * USEC_PER_SEC)
 #define PATROL_US        (5 * USEC_PER_SEC)
-#define PATROL_LEAST_US  (10 * USEC_PER_MSEC)
-
-/* Clients have no way around this limit. */
-#define SOCKET_MAX (sizeof((struct sockaddr_un *)0)->sun_path)
 
 #define LOG_KEEP_MIB 64
 #define KEEP_JOBS    50000
@@ -187,89 +180,6 @@ static int take(const struct option_line *line, const char *text, struct options
     return rc < 0 ? err_field(err, rc, line->name, "%s", why.text) : 0;
 }
 
-static int join(char *to, size_t size, const char *dir, const char *name, struct err *err)
-{
-    int n = snprintf(to, size, "%s/%s", dir, name);
-
-    return n >= 0 && (size_t)n < size ? 0 : err_set(err, E_LIMIT, "%s is too long", dir);
-}
-
-static int default_state(struct options *o, struct err *err)
-{
-    const char *dir = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-
-    if (geteuid() == 0)
-        return join(o->state, sizeof(o->state), "/var/lib", "elastane", err);
-    if (dir && dir[0] == '/')
-        return join(o->state, sizeof(o->state), dir, "elastane", err);
-    if (home && home[0] == '/')
-        return join(o->state, sizeof(o->state), home, ".local/state/elastane", err);
-    return err_field(err, E_INVALID, "state", "has no default without HOME; name one");
-}
-
-/* Where elastane(1) looks. */
-static int default_socket(struct options *o, struct err *err)
-{
-    const char *named = getenv("ELASTANE_SOCKET");
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-
-    if (named && named[0])
-        return snprintf(o->socket, sizeof(o->socket), "%s", named) <
-                       (int)sizeof(o->socket)
-                   ? 0
-                   : err_set(err, E_LIMIT, "ELASTANE_SOCKET is too long");
-    if (geteuid() == 0)
-        return join(o->socket, sizeof(o->socket), "/run/elastane", "elastane.sock", err);
-    if (runtime && runtime[0] == '/')
-        return join(o->socket, sizeof(o->socket), runtime, "elastane.sock", err);
-    return err_field(err, E_INVALID, "socket",
-                     "has no default without XDG_RUNTIME_DIR; name one");
-}
-
-static int default_shim(struct options *o, struct err *err)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-    if (n < 0)
-        return err_set(err, E_IO, "cannot find myself: %s", strerror(errno));
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    return join(o->shim, sizeof(o->shim), self, "elastane-shim", err);
-}
-
-static int default_node(struct options *o, struct err *err)
-{
-    if (gethostname(o->node, sizeof(o->node) - 1) < 0 || o->node[0] == '\0')
-        return err_field(err, E_INVALID, "node-name", "has no default: no host name");
-    o->node[strcspn(o->node, ".")] = '\0';
-    return 0;
-}
-
-static int complete(struct options *o, struct err *err)
-{
-    int rc = o->state[0] ? 0 : default_state(o, err);
-
-    if (rc == 0 && o->patrol_us < PATROL_LEAST_US)
-        rc = err_field(err, E_INVALID, "patrol", "is too short; 10ms or more");
-    if (rc == 0 && !o->socket[0])
-        rc = default_socket(o, err);
-    if (rc == 0 && strlen(o->socket) >= SOCKET_MAX)
-        rc = err_field(err, E_LIMIT, "socket",
-                       "%s has %zu bytes; the path of a socket has at most %zu: name a "
-                       "shorter one",
-                       o->socket, strlen(o->socket), SOCKET_MAX - 1);
-    if (rc == 0 && !o->shim[0])
-        rc = default_shim(o, err);
-    if (rc == 0 && !o->node[0])
-        rc = default_node(o, err);
-    if (rc == 0 && access(o->shim, X_OK) < 0)
-        rc = err_field(err, E_NOTFOUND, "shim", "%s cannot be executed: %s", o->shim,
-                       strerror(errno));
-    return rc;
-}
-
 enum options_verdict options_read(int argc, char **argv, struct options *ret,
                                   struct err *err)
 {
@@ -308,7 +218,7 @@ enum options_verdict options_read(int argc, char **argv, struct options *ret,
         (void)err_set(err, E_INVALID, "takes no argument: %s", argv[optind]);
         return OPTIONS_WRONG;
     }
-    return complete(ret, err) < 0 ? OPTIONS_WRONG : OPTIONS_RUN;
+    return options_complete(ret, err) < 0 ? OPTIONS_WRONG : OPTIONS_RUN;
 }
 
 void options_apply(const struct options *o, struct config *inout)

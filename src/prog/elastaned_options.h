@@ -45,6 +45,9 @@ enum options_verdict { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };
 enum options_verdict options_read(int argc, char **argv, struct options *ret,
                                   struct err *err) ATTR_MUST_USE;
 
+/* For options_read(): fills in what was not stated and refuses what cannot work. */
+int options_complete(struct options *options, struct err *err) ATTR_MUST_USE;
+
 /* The settings of the state with those of the command line over them. */
 void options_apply(const struct options *options, struct config *inout);
 

@@ -17,6 +17,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "core/limits.h"
 
 static size_t skip_blanks(const char *text, size_t len, size_t at)
 {
@@ -32,9 +33,9 @@ static size_t read_number(const char *text, size_t len, size_t at, int64_t *ret)
     size_t end = at;
 
     for (; end < len && text[end] >= '0' && text[end] <= '9'; end++) {
-        if (value > (INT64_MAX - (text[end] - '0')) / 10)
-            return at;
         value = value * 10 + (text[end] - '0');
+        if (value > TRAINED_MAX)
+            return at;
     }
     *ret = value;
     return end;

@@ -3,9 +3,10 @@
  * (docs/environment.md): lines "SAMPLES" or "SAMPLES TOTAL", appended to a file.
  *
  * SAMPLES counts from 0 all samples that the job has trained, over all starts and all
- * ranks; TOTAL, if it is there, is how many it will train. Numbers are decimal, blanks
- * around them do not matter, empty lines mean nothing. The writer may be anything, so
- * nothing is believed: what is no such line is counted and left out. Pure. */
+ * ranks; TOTAL, if it is there, is how many it will train. Numbers are decimal, at most
+ * TRAINED_MAX, blanks around them do not matter, empty lines mean nothing. The writer may
+ * be anything, so nothing is believed: what is no such line is counted and left out.
+ * Pure. */
 #ifndef WIRE_PROGRESS_H
 #define WIRE_PROGRESS_H
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "core/limits.h"
 
 static void feed(struct progress *p, const char *text)
 {
@@ -25,8 +26,10 @@ static void a_line_is_one_number_or_two(void **state)
         {"4096", 4096, 0},
         {" 12\t600000 \r", 12, 600000},
         {"7 7", 7, 7},
-        {"9223372036854775807", INT64_MAX, 0},
-        {"9223372036854775808", -1, 0},
+        {"9007199254740992", TRAINED_MAX, 0},
+        {"9007199254740993", -1, 0},
+        {"1 9007199254740993", -1, 0},
+        {"99999999999999999999999999999999", -1, 0},
         {"", -1, 0},
         {"-1", -1, 0},
         {"+1", -1, 0},
@@ -53,7 +56,7 @@ static void a_line_is_one_number_or_two(void **state)
 static void what_is_written_is_read(void **state)
 {
     const struct progress_line lines[] = {
-        {0, 0}, {64, 0}, {64, 128}, {INT64_MAX, INT64_MAX}};
+        {0, 0}, {64, 0}, {64, 128}, {TRAINED_MAX, TRAINED_MAX}};
     char text[PROGRESS_LINE_MAX + 1];
 
     (void)state;

@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/span.h"
+#include "core/limits.h"
 
 #define NSEC_PER_USEC 1000
 #define WHOLE_DIGITS  18 /* digits before the point that surely fit an int64_t */
@@ -328,8 +329,8 @@ int quantity_samples(const char *text, int64_t *ret, struct err *err)
     }
     if (*p != '\0')
         goto bad;
-    if (a < 1 || b < 1 || a > INT64_MAX / b)
-        return err_set(err, E_INVALID, "is '%.40s'; give at least 1 sample, below 2^63",
+    if (a < 1 || b < 1 || a > TRAINED_MAX / b)
+        return err_set(err, E_INVALID, "is '%.40s'; give at least 1 sample, at most 2^53",
                        text);
     *ret = a * b;
     return 0;

@@ -97,6 +97,14 @@ def submit_takes_only_named_variables_along():
         d.run("submit", "-e", "TOKEN", "--", "true", TOKEN="t", SECRET="s").expect(0, "1\n", "")
         env = json.loads(d.requests[0][3])["launch"]["env"]
         assert env["TOKEN"] == "t" and "SECRET" not in env and "ELASTANE_SOCKET" not in env
+        d.run("submit", "--export", "TOKEN,PATH", "--", "true", TOKEN="t").expect(0, "1\n", "")
+        env = json.loads(d.requests[1][3])["launch"]["env"]
+        assert env == {"TOKEN": "t", "PATH": "/usr/bin:/bin"}, env
+        # The blame is on the option that was given.
+        d.run("submit", "--export", "PATH,ALL", "--", "true").expect(
+            1, "", "elastane: export: names ALL, which is not set here; give it with --env "
+            "ALL=VALUE, or leave it out\n")
+        d.run("submit", "--export", "TOKEN", "-e", "TOKEN=x", "--", "true").expect(0, "1\n", "")
 
 
 def submit_runs_a_script_by_its_interpreter():

@@ -21,7 +21,9 @@ def r09_killed_daemon_finds_its_jobs_running():
     with Rig() as rig:
         rig.start()
         job = rig.loop(sizes={"min": 2, "max": 2})
-        rig.wait_line("log", "size 2")
+        # The shim and both ranks, each what it will be until its end.
+        until("both ranks are there", lambda: rig.lines("log") == ["size 2"] * 2)
+        until("nobody else is", lambda: len(rig.processes()) == 3)
         before = rig.processes()
         rig.kill()
         assert rig.processes() == before
@@ -244,6 +246,7 @@ def options_that_make_no_sense_are_refused_at_the_start():
                                      ("--pace", "", "pace is ''"),
                                      ("--policy", "best", "policy"),
                                      ("--min-run", "soon", "min-run"),
+                                     ("--shim", "/", "shim / is no program"),
                                      ("--devices", "-1", "devices")):
             refused = rig.launch(option, value)
             assert refused.wait(PATIENCE) in (1, 2), (option, value)
@@ -401,6 +404,29 @@ def journal_older_than_the_folders_of_its_jobs_is_refused():
         rig.wait(rig.submit("true"), "done")
 
 
+def state_of_a_new_user_is_made_with_all_above_it():
+    with Rig() as rig:
+        home = rig.top / "home"
+        home.mkdir()
+        user = {}
+        if os.geteuid() == 0:  # whose state is elsewhere
+            rig.top.chmod(0o755)
+            os.chown(home, 65534, 65534)
+            user = {"user": 65534, "group": 65534, "extra_groups": []}
+        try:
+            daemon = subprocess.Popen([DAEMON, "--socket", home / "s", "--devices", "1"], cwd="/",
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      env={"HOME": str(home)}, **user)
+        except PermissionError:
+            return "another user may not read the build"
+        line = daemon.stdout.readline()
+        daemon.terminate()
+        daemon.stdout.close()
+        assert daemon.wait(PATIENCE) == 0 and line.startswith(b"ready"), line
+        assert (home / ".local/state/elastane/state.db").exists()
+        assert (home / ".local/state").stat().st_mode & 0o777 == 0o700
+
+
 def state_of_another_user_is_refused():
     if os.geteuid() != 0:
         return "needs root"
@@ -448,5 +474,6 @@ run([r09_killed_daemon_finds_its_jobs_running,
      unreadable_end_of_a_dead_shim_costs_one_restart,
      job_that_spoils_its_folder_is_adopted_and_not_started_twice,
      journal_older_than_the_folders_of_its_jobs_is_refused,
+     state_of_a_new_user_is_made_with_all_above_it,
      state_of_another_user_is_refused,
      shim_of_a_finished_job_is_told_to_leave])

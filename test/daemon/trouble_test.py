@@ -15,11 +15,12 @@ from rig import BUILD, PATIENCE, TRAINER, Rig, run, until
 
 
 def mount(path, size):
+    """None, or why it cannot be."""
     if not shutil.which("mount"):
-        return False
+        return "no program mount"
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", path],
                           capture_output=True, check=False)
-    return done.returncode == 0
+    return None if done.returncode == 0 else "no right to mount a file system"
 
 
 def unmount(path):
@@ -51,8 +52,9 @@ def check_refusal_and_recovery(rig, make_room):
 def full_disk_refuses_submits_and_jobs_go_on():
     with Rig() as rig:
         rig.state.mkdir(mode=0o700)
-        if not mount(rig.state, "16m"):
-            return "no right to mount a file system"
+        why = mount(rig.state, "16m")
+        if why:
+            return why
         try:
             rig.start()
             job = rig.loop()
@@ -129,6 +131,44 @@ def state_directory_that_is_removed_refuses_submits_and_jobs_go_on():
         assert status["is_blocked"] and str(rig.state) in status["blocked_reason"], status
         assert len([w for _, w in rig.processes() if b"perl" in w]) == 1, "the job must go on"
         rig.wipe()  # nothing is left that could take the job's end
+
+
+def socket_of_the_shims_that_is_removed_is_made_anew():
+    with Rig() as rig:
+        rig.start()
+        connected = rig.loop()
+        rig.wait_line("log", "size 1")
+        (rig.state / "shim.sock").unlink()
+        rig.wait(rig.loop(), "running")
+        assert "is made anew" in rig.log(), rig.log()
+        assert rig.log().count("shim") == 1, "it is said once\n" + rig.log()
+        rig.touch("go")
+        rig.wait(connected, "done")
+        for other in rig.jobs():
+            rig.wait(other["id"], "done")
+        rig.check_books()
+        rig.stop()
+        assert not (rig.state / "shim.sock").exists(), "the new one is the daemon's to remove"
+
+
+def parts_of_the_state_that_are_removed_are_made_anew():
+    with Rig() as rig:
+        rig.start()
+        job = rig.loop()
+        rig.wait_line("log", "size 1")
+        shutil.rmtree(rig.state / "jobs")
+        shutil.rmtree(rig.state / "env")
+        other = rig.submit("echo $SECRET >secret", env={"SECRET": "kept"})
+        rig.wait(other, "done")
+        assert (rig.top / "secret").read_text() == "kept\n"
+        assert (rig.state / "env").stat().st_mode & 0o777 == 0o700
+        assert (rig.state / "jobs").stat().st_mode & 0o777 == 0o700
+        rig.touch("go")
+        rig.wait(job, "done")
+        rig.check_books()
+        rig.kill()
+        rig.start()
+        assert rig.job(job)["state"] == "done"
 
 
 def job_that_ends_while_nothing_can_be_written_is_done_once():
@@ -263,6 +303,8 @@ run([full_disk_refuses_submits_and_jobs_go_on,
      file_that_may_not_grow_refuses_submits_and_jobs_go_on,
      state_directory_that_is_moved_away_refuses_submits_until_it_is_back,
      state_directory_that_is_removed_refuses_submits_and_jobs_go_on,
+     socket_of_the_shims_that_is_removed_is_made_anew,
+     parts_of_the_state_that_are_removed_are_made_anew,
      job_that_ends_while_nothing_can_be_written_is_done_once,
      commit_that_does_not_come_back_delays_no_answer_for_long,
      loop_of_the_daemon_waits_for_no_disk,

@@ -86,6 +86,23 @@ int folder_open_jobs(const char *state_dir, int *ret_fd, struct err *err)
     return rc;
 }
 
+int folder_renew(int dir_fd, const char *name, struct err *err)
+{
+    int state_fd = openat(dir_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = -1;
+    int rc;
+
+    if (state_fd < 0)
+        return fail(err, "find the state of", name);
+    rc = make_dir_at(state_fd, name, &fd, err);
+    if (rc == 0 && (fsync(state_fd) < 0 || dup3(fd, dir_fd, O_CLOEXEC) < 0))
+        rc = fail(err, "make", name);
+    if (fd >= 0)
+        (void)close(fd);
+    (void)close(state_fd);
+    return rc;
+}
+
 static int write_all(int fd, const char *bytes, size_t n)
 {
     while (n > 0) {

@@ -17,6 +17,11 @@
 
 /* Opens STATE/jobs, and makes it (0700) when it is missing. E_IO or E_DENIED. */
 int folder_open_jobs(const char *state_dir, int *ret_fd, struct err *err) ATTR_MUST_USE;
+/* For when E_NOTFOUND says that somebody has removed STATE/NAME under us: makes it anew
+ * behind the same descriptor, which others may be using in this moment. It is found by
+ * the directory that it was in, so another one in the state's place is left alone.
+ * E_NOTFOUND (the state is gone too), E_IO, E_DENIED. */
+int folder_renew(int dir_fd, const char *name, struct err *err) ATTR_MUST_USE;
 
 /* Makes the folder 0700 (it may exist) with the order and the directory for checkpoints
  * in it, all of them uid's and gid's when we are root. E_IO, E_DENIED, E_LIMIT, E_NOMEM.

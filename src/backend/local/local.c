@@ -113,6 +113,17 @@ static void look_at_silent(struct post *post, usec_t now_us)
     local_look(post);
 }
 
+/* A shim that should have dialled has not: perhaps it cannot. */
+static void mend_socket(struct local *l)
+{
+    struct err err = {0};
+
+    if (shims_mend(l->shims, &err))
+        local_log(l, LOCAL_WARNING, "the socket of the shims was gone; it is made anew");
+    else if (err.code != 0)
+        local_log(l, LOCAL_ERROR, "shims cannot dial: %s", err.text);
+}
+
 /* Again: its devices were not as it found them. */
 static void end_settling(struct post *post)
 {
@@ -127,19 +138,24 @@ static void on_patrol(void *arg)
 {
     struct local *l = arg;
     usec_t now_us = clock_now(l->clock);
+    bool is_missed = false;
 
     for (size_t i = 0; i < l->posts.n; i++) {
         struct post *post = l->posts.items[i];
 
         if (due_us(post) > now_us)
             continue;
-        if (post->state == POST_CONNECTED)
+        if (post->state == POST_CONNECTED) {
             look_at_silent(post, now_us);
-        else if (post->state == POST_SETTLING)
+        } else if (post->state == POST_SETTLING) {
             end_settling(post);
-        else
+        } else {
             local_look(post);
+            is_missed = true;
+        }
     }
+    if (is_missed)
+        mend_socket(l);
     set_patrol(l);
 }
 

@@ -8,9 +8,10 @@
  * descriptors that clients and shims need. */
 #include "backend/local/shims.h"
 
-#include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -40,6 +41,8 @@ struct shims {
     void *arg;
     char *path;
     int fd;
+    struct stat file; /* at the path, when we bound it, */
+    struct stat dir;  /* and around it */
     struct loop_watch *watch;
     struct loop_timer *rest;
     struct shims_link *first; /* the youngest */
@@ -213,6 +216,23 @@ static void on_rest(void *arg)
         loop_timer_set(shims->rest, SHIMS_REST_US);
 }
 
+/* What is not there is all zeros. */
+static void look_at_place(const char *path, struct stat *ret_file, struct stat *ret_dir)
+{
+    const char *slash = strrchr(path, '/');
+    char dir[PATH_MAX];
+
+    *ret_file = *ret_dir = (struct stat){0};
+    (void)lstat(path, ret_file);
+    (void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 0, path);
+    (void)stat(dir, ret_dir);
+}
+
+static bool is_same(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
 int shims_open(struct loop *loop, const char *path, const struct shims_ops *ops,
                void *arg, struct shims **ret, struct err *err)
 {
@@ -225,6 +245,7 @@ int shims_open(struct loop *loop, const char *path, const struct shims_ops *ops,
     rc = socket_listen(path, 0600, &shims->fd, err);
     if (rc == 0) {
         shims->path = mem_text(path);
+        look_at_place(path, &shims->file, &shims->dir);
         shims->rest = loop_timer_new(loop, on_rest, shims);
         shims->watch = loop_watch_new(loop, shims->fd, on_listener, shims);
         if (!shims->path || !shims->rest || !shims->watch)
@@ -236,6 +257,29 @@ int shims_open(struct loop *loop, const char *path, const struct shims_ops *ops,
     }
     *ret = shims;
     return 0;
+}
+
+bool shims_mend(struct shims *shims, struct err *err)
+{
+    struct stat file;
+    struct stat dir;
+    int fd = -1;
+
+    look_at_place(shims->path, &file, &dir);
+    if (is_same(&file, &shims->file))
+        return false;
+    if (!is_same(&dir, &shims->dir)) {
+        (void)err_set(err, E_IO, "the directory of %s is gone", shims->path);
+        return false;
+    }
+    if (socket_listen(shims->path, 0600, &fd, err) < 0)
+        return false;
+    loop_watch_free(shims->watch);
+    (void)close(shims->fd);
+    shims->fd = fd;
+    look_at_place(shims->path, &shims->file, &shims->dir);
+    on_rest(shims);
+    return true;
 }
 
 void shims_free(struct shims *shims)

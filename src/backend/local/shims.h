@@ -7,6 +7,7 @@
 #ifndef BACKEND_LOCAL_SHIMS_H
 #define BACKEND_LOCAL_SHIMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -32,6 +33,12 @@ struct shims_ops {
 int shims_open(struct loop *loop, const char *path, const struct shims_ops *ops,
                void *arg, struct shims **ret, struct err *err) ATTR_MUST_USE;
 void shims_free(struct shims *shims);
+
+/* For when a shim that lives does not dial: listens anew if our socket is no longer at
+ * the path, because somebody has removed it. Connections stay. Returns whether it was so
+ * and is mended; false with *err filled when it was so and cannot be, for instance
+ * because the directory is another one now. */
+bool shims_mend(struct shims *shims, struct err *err);
 
 /* Fills job and incarnation in and sends. A peer that does not read is hung up on. */
 void shims_send(struct shims_link *link, struct shim_msg *msg);

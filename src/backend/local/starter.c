@@ -122,6 +122,8 @@ void starter_start(struct post *post)
     }
     if (rc == 0) {
         rc = folder_make(l->jobs_fd, &order, &err);
+        if (rc == E_NOTFOUND && folder_renew(l->jobs_fd, "jobs", NULL) == 0)
+            rc = folder_make(l->jobs_fd, &order, &err);
         if (rc == 0 && order.channel_dir)
             rc = folder_make_channel(&order, &err);
         order_release(&order);

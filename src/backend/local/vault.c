@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/local/folder.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -113,15 +114,21 @@ static bool take_waiting(struct vault *vault, struct vault_entry *ret)
     return has_one;
 }
 
+static int create(const struct vault *vault, const char *key)
+{
+    return openat(vault->dir_fd, key, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
 static int write_entry(struct vault *vault, const struct vault_entry *entry,
                        struct err *err)
 {
     const struct buf *values = &entry->values;
-    int fd =
-        openat(vault->dir_fd, entry->key, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = create(vault, entry->key);
     size_t done = 0;
     int rc = 0;
 
+    if (fd < 0 && errno == ENOENT && folder_renew(vault->dir_fd, "env", NULL) == 0)
+        fd = create(vault, entry->key);
     if (fd < 0)
         return fail(err, "keep");
     while (rc == 0 && done < values->len) {
