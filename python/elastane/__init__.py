@@ -203,7 +203,8 @@ def passes(batch):
 
 def probe_passes(batch, step):
     """Samples of this rank's passes in step number `step` (from 0) of a new job: the first
-    steps try smaller micro-batches, to be measured. Without empty passes."""
+    steps try smaller micro-batches, to be measured, unless ELASTANE_PROFILE says other than
+    probe. Without empty passes."""
     if _lib is None:
         return [size for size in passes(batch) if size > 0]
     found = []

@@ -57,7 +57,8 @@ def start(model, optimizer, dataset_size, batch_size=64, scheduler=None, seed=0,
     Options:
     checkpoint_dir  None: $ELASTANE_CHECKPOINT_DIR, and without that no checkpoints
     save_every_s    seconds between saves of one's own accord (60); 0: only when told
-    probe           False: try no smaller micro-batches in the first steps of a new job
+    probe           False: try no smaller micro-batches in the first steps of a new job; a
+                    job submitted with another --profile than probe does not either
 
     With ELASTANE_PACE, such as "20ms+0.4ms*m", each micro-batch of m samples lasts at least
     so long; the rest is slept, standing in for a slower device.

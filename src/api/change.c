@@ -17,8 +17,20 @@
 
 #define WARNINGS_MAX 4096
 
-/* What the policy in force and this backend make of the spec, one sentence a line. */
-static char *warnings_for(const struct config *config, const struct job_spec *spec)
+/* Ranks read their profile when they start, and only those of an elastic job cut steps.
+ */
+static bool is_cut_later(const struct job_spec *spec, const struct job *before)
+{
+    bool was_cut = before->spec.profile == JOB_PROFILE_PROBE;
+
+    return was_cut != (spec->profile == JOB_PROFILE_PROBE) &&
+           spec->level == JOB_ELASTIC && job_state_holds_devices(before->run.state);
+}
+
+/* What the policy in force and this backend make of the spec, one sentence a line.
+ * `stated` and, of an update, `before` may be NULL. */
+static char *warnings_for(const struct config *config, const struct job_spec *spec,
+                          const struct perf_model *stated, const struct job *before)
 {
     const struct policy *policy = policy_find(config->policy);
     struct buf text;
@@ -35,6 +47,15 @@ static char *warnings_for(const struct config *config, const struct job_spec *sp
     if (spec->level == JOB_RIGID && spec->lr_rule != JOB_LR_NONE)
         buf_puts(&text, "lr-rule: a rigid job is not told of it; it has no plan to "
                         "follow\n");
+    if (spec->profile == JOB_PROFILE_OFF && !stated && spec->batch_max > spec->batch_base)
+        buf_printf(&text,
+                   "profile: off, without a stated model: the batch stays at its "
+                   "base, %d\n",
+                   spec->batch_base);
+    if (before && is_cut_later(spec, before))
+        buf_puts(&text,
+                 "profile: plans go by it from now on; whether first steps are cut "
+                 "is told to the ranks at their next start\n");
     taken = buf_take(&text);
     buf_release(&text);
     return taken;
@@ -139,7 +160,8 @@ void handle_submit(struct request *r)
     set_owner(&submit->spec, &r->peer);
     event.spec = &submit->spec;
     event.model = submit->has_model ? &submit->model : NULL;
-    r->warnings = warnings_for(core_config(engine_core(r->api->engine)), &submit->spec);
+    r->warnings = warnings_for(core_config(engine_core(r->api->engine)), &submit->spec,
+                               event.model, NULL);
     request_post(r, &event, on_submitted);
     if (request_is_answered(r))
         forget_environment(r); /* it was not even queued */
@@ -202,7 +224,9 @@ void handle_update(struct request *r)
         request_fail(r, &err);
     } else {
         event.spec = &spec;
-        r->warnings = warnings_for(core_config(engine_core(r->api->engine)), &spec);
+        r->warnings =
+            warnings_for(core_config(engine_core(r->api->engine)), &spec,
+                         job->model.source == MODEL_STATED ? &job->model : NULL, job);
         request_post(r, &event, on_updated);
     }
     job_spec_release(&spec);

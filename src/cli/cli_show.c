@@ -61,6 +61,7 @@ static void print_asked(const struct reply_job *job)
     number("gpu-batch", job->gpu_batch);
     line("accumulate", job->accumulate);
     line("lr-rule", job->lr_rule);
+    line("profile", job->profile);
     if (job->grace_us > 0)
         line("grace", span_words(job->grace_us, span));
     if (job->time_limit_us > 0)

@@ -89,6 +89,11 @@ static void print_outlook(const struct job_spec *spec, const struct dryrun *dryr
         say_line("feasible: %s gpu%s", sizes.text,
                  strcmp(sizes.text, "1") == 0 ? "" : "s");
     buf_release(&sizes);
+    if (spec->profile == JOB_PROFILE_OFF && dryrun->source == MODEL_PRIOR &&
+        dryrun->n_feasible > 0)
+        say_line("Not measured, profile off: it is planned by that guess%s.",
+                 spec->batch_max > spec->batch_base ? ", and its batch stays at the base"
+                                                    : "");
     if (dryrun->size_growth == DRYRUN_ONCE_MEASURED && dryrun->n_feasible > 1)
         say_line("Not measured yet: it starts on its smallest size, then gets at most "
                  "twice the largest size that has been measured.");

@@ -80,7 +80,8 @@ static int check_model(const struct perf_model *model, struct err *err)
     return model ? model_check(model, err) : 0;
 }
 
-/* What is known of a new job: what it states, else the profile of its family. */
+/* What is known of a new job: what it states, else the profile of its family, unless
+ * nothing that was measured is to be used. */
 static void first_model(const struct core *core, const struct job_spec *spec,
                         const struct perf_model *stated, struct perf_model *ret)
 {
@@ -92,6 +93,8 @@ static void first_model(const struct core *core, const struct job_spec *spec,
         *ret = *stated;
         return;
     }
+    if (spec->profile == JOB_PROFILE_OFF)
+        return;
     job_spec_family(spec, family);
     profile = core_find_profile(core, spec->uid, family, spec->device_type);
     if (profile)
@@ -160,15 +163,38 @@ static int check_unchanged(const struct job *job, const struct job_spec *spec,
                      "cannot change any more; submit a new job for that");
 }
 
+/* The model under another profile. Measurements are dropped when they are not to be used
+ * any more; when they are again, the job begins with what its family knows. What was
+ * stated stands, and so does the ceiling that memory has set: that is no measurement.
+ * False: the model stays. */
+static bool model_after(const struct core *core, const struct job *job,
+                        const struct job_spec *spec, struct perf_model *ret)
+{
+    bool was_off = job->spec.profile == JOB_PROFILE_OFF;
+    bool is_off = spec->profile == JOB_PROFILE_OFF;
+    int32_t ceiling = job->model.micro_limit;
+
+    *ret = job->model;
+    if (was_off == is_off || job->model.source == MODEL_STATED)
+        return false;
+    first_model(core, spec, NULL, ret);
+    if (ceiling > 0 && (ret->micro_limit == 0 || ceiling < ret->micro_limit))
+        ret->micro_limit = ceiling;
+    return true;
+}
+
 int decide_update(struct draft *d, const struct event *event, struct err *err)
 {
     const struct job *job = wanted_job(d, event, err);
     struct job_spec spec = *event->spec;
+    struct perf_model model;
+    bool is_other_model;
     int rc;
 
     if (!job)
         return E_NOTFOUND;
     spec.id = job->spec.id;
+    is_other_model = model_after(d->core, job, &spec, &model);
     job_spec_complete(&spec);
     rc = job_spec_check(&spec, err);
     if (rc == 0)
@@ -178,10 +204,12 @@ int decide_update(struct draft *d, const struct event *event, struct err *err)
         rc = err_field(err, E_STATE, "gpus", "cannot change while a rigid job is %s",
                        job_state_name(job->run.state));
     if (rc == 0)
-        rc = check_feasible(d->core, &spec, &job->model, err);
+        rc = check_feasible(d->core, &spec, &model, err);
     if (rc < 0)
         return rc;
     draft_put_spec(d, &spec);
+    if (is_other_model)
+        draft_put_model(d, spec.id, &model);
     if (spec.retries != job->spec.retries) {
         struct job_run run = job->run;
 

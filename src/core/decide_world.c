@@ -403,6 +403,8 @@ void decide_model(struct draft *d, const struct event *event)
 
     if (!job || !event->model || model_check(event->model, NULL) < 0)
         return;
+    if (job->spec.profile == JOB_PROFILE_OFF)
+        return; /* on its way while the job's owner turned it off */
     draft_put_model(d, event->job, event->model);
     keep_profile(d, job, event->model);
     d->globals.needs_plan = true;

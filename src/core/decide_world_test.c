@@ -436,6 +436,114 @@ static void a_start_on_a_device_in_use_costs_no_retry(void **state)
     rig_release(&r);
 }
 
+/* Measured by 138 ms for 64 samples. */
+static void hear_model(struct rig *r, int id)
+{
+    struct perf_model model = {.source = MODEL_MEASURED,
+                               .largest_size = 2,
+                               .n_proc = 1,
+                               .proc = {{64, 138000000}}};
+    struct event event = {.kind = EVENT_MODEL, .job = (uint32_t)id, .model = &model};
+
+    assert_int_equal(rig_event(r, event), 0);
+}
+
+static const struct perf_model *model_of(const struct rig *r, int id)
+{
+    return &core_find_job(r->core, (uint32_t)id)->model;
+}
+
+static struct job_spec unmeasured_spec(const char *name)
+{
+    struct job_spec spec = rig_spec(name, 1, 2);
+
+    spec.level = JOB_ELASTIC;
+    spec.profile = JOB_PROFILE_OFF;
+    return spec;
+}
+
+static void of_a_job_whose_profile_is_off_no_model_is_taken_nor_kept(void **state)
+{
+    struct job_spec spec = unmeasured_spec("cnn-1");
+    struct rig r;
+    int a, b, c;
+
+    (void)state;
+    rig_init_four(&r);
+    a = rig_start_one(&r, spec);
+    hear_model(&r, a);
+    assert_int_equal(r.changes.n, 0);
+    assert_int_equal(model_of(&r, a)->source, MODEL_PRIOR);
+    assert_int_equal(core_n_profiles(r.core), 0);
+    report(&r, a, EVENT_PERF, "", JOB_CAUSE_NONE, 30); /* it counts all the same */
+    assert_int_equal(rig_run(&r, a)->samples_done, 30);
+
+    spec.profile = JOB_PROFILE_PASSIVE;
+    b = rig_submit(&r, spec);
+    hear_model(&r, b);
+    assert_int_equal(model_of(&r, b)->source, MODEL_MEASURED);
+    assert_int_equal(core_n_profiles(r.core), 1);
+    c = rig_submit(&r, spec);
+    assert_int_equal(model_of(&r, c)->source, MODEL_FAMILY);
+    c = rig_submit(&r,
+                   unmeasured_spec("cnn-2")); /* and what the family knows is unread */
+    assert_int_equal(model_of(&r, c)->source, MODEL_PRIOR);
+    assert_int_equal(model_of(&r, c)->n_proc, 0);
+    rig_release(&r);
+}
+
+static void update_profile(struct rig *r, int id, struct job_spec spec,
+                           enum job_profile profile)
+{
+    struct event update = {.kind = EVENT_UPDATE, .job = (uint32_t)id, .spec = &spec};
+
+    spec.profile = profile;
+    assert_int_equal(rig_event(r, update), 0);
+}
+
+static void an_update_drops_what_was_measured_and_takes_it_up_again(void **state)
+{
+    struct perf_model stated = {
+        .source = MODEL_STATED, .n_proc = 1, .proc = {{64, 100000000}}};
+    struct job_spec spec = unmeasured_spec("cnn-1");
+    struct event submit = {.kind = EVENT_SUBMIT, .spec = &spec, .model = &stated};
+    struct perf_model low = {.source = MODEL_MEASURED,
+                             .micro_limit = 32,
+                             .n_proc = 1,
+                             .proc = {{32, 70000000}}};
+    struct event event = {.kind = EVENT_MODEL, .model = &low};
+    struct rig r;
+    int a, b;
+
+    (void)state;
+    rig_init_four(&r);
+    spec.profile = JOB_PROFILE_PROBE;
+    a = rig_submit(&r, spec);
+    b = rig_submit(&r, spec);
+    hear_model(&r, b); /* the family's, without the ceiling */
+    event.job = (uint32_t)a;
+    update_profile(&r, a, spec, JOB_PROFILE_PASSIVE);
+    assert_int_equal(rig_event(&r, event), 0);
+    hear_model(&r, b);
+    update_profile(&r, a, spec, JOB_PROFILE_OFF);
+    assert_int_equal(model_of(&r, a)->source, MODEL_PRIOR);
+    assert_int_equal(model_of(&r, a)->n_proc, 0);
+    assert_int_equal(model_of(&r, a)->micro_limit, 32); /* memory is no measurement */
+    update_profile(&r, a, spec, JOB_PROFILE_PASSIVE);
+    assert_int_equal(model_of(&r, a)->source, MODEL_FAMILY);
+    assert_int_equal(model_of(&r, a)->proc[0].time_ns, 138000000);
+    assert_int_equal(model_of(&r, a)->micro_limit, 32);
+    update_profile(&r, b, spec, JOB_PROFILE_PASSIVE);
+    assert_int_equal(model_of(&r, b)->source, MODEL_MEASURED);
+
+    b = (int)core_globals(r.core)->next_job;
+    assert_int_equal(rig_event(&r, submit), 0);
+    update_profile(&r, b, spec, JOB_PROFILE_OFF);
+    assert_int_equal(model_of(&r, b)->source, MODEL_STATED);
+    assert_int_equal(model_of(&r, b)->n_proc, 1);
+    rig_release(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +565,8 @@ int main(void)
         cmocka_unit_test(a_resize_leaves_the_device_that_a_stranger_is_on),
         cmocka_unit_test(a_job_goes_on_where_no_free_device_can_replace_a_foreign_one),
         cmocka_unit_test(a_start_on_a_device_in_use_costs_no_retry),
+        cmocka_unit_test(of_a_job_whose_profile_is_off_no_model_is_taken_nor_kept),
+        cmocka_unit_test(an_update_drops_what_was_measured_and_takes_it_up_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

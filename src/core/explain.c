@@ -189,6 +189,7 @@ int explain_job(const struct core *core, uint32_t id, usec_t now_us, struct expl
     (void)snprintf(x.reason, sizeof x.reason, "%s", job->run.reason);
     x.run = job->run;
     x.model = job->model.source;
+    x.profile = job->spec.profile;
     x.is_noisy = job->model.is_noisy;
     x.retry_us = i64_max(0, job->run.retry_us - now_us);
     if (item)
@@ -252,9 +253,14 @@ static void print_speed(const struct explain *x, struct buf *out)
         [MODEL_MEASURED] = "by its own measured steps",
     };
 
+    bool is_left_unknown = x->profile == JOB_PROFILE_OFF && x->model == MODEL_PRIOR;
+
     label(out, "speed");
     buf_printf(out, "%.2f of one gpu's, %s%s\n", (double)x->now.value / 1e6,
-               sources[x->model], x->is_noisy ? " (noisy)" : "");
+               is_left_unknown
+                   ? "assumed to scale as gpus^0.8 (not measured: profile off)"
+                   : sources[x->model],
+               x->is_noisy ? " (noisy)" : "");
 }
 
 static void print_until(struct buf *out, const char *what, usec_t span_us)

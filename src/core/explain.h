@@ -22,6 +22,7 @@ struct explain {
     char name[NAME_MAX_BYTES];
     struct job_run run;
     enum model_source model;
+    enum job_profile profile;
     bool is_noisy;
     struct row_option now;           /* size 0: holds nothing */
     struct row_option more;          /* the next larger size of its row; size 0: none */

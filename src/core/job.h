@@ -50,6 +50,15 @@ enum job_accumulate {
     JOB_ACCUMULATE_MAX
 };
 
+/* What is measured of a job to plan it by (DESIGN 4.1). In all three its progress and its
+ * rate are told. */
+enum job_profile {
+    JOB_PROFILE_PROBE,   /* its first steps are cut to be measured, sizes are tried */
+    JOB_PROFILE_PASSIVE, /* measured by what it does anyway */
+    JOB_PROFILE_OFF,     /* not at all: planned by its stated model, else by the prior */
+    JOB_PROFILE_MAX
+};
+
 enum job_lr_rule { JOB_LR_NONE, JOB_LR_LINEAR, JOB_LR_SQRT, JOB_LR_RULE_MAX };
 
 /* Why an incarnation ended, as far as shim and backend can tell. */
@@ -92,6 +101,7 @@ struct job_spec {
     int32_t gpu_batch;  /* largest micro-batch, samples per device; 0: not known */
     enum job_accumulate accumulate;
     enum job_lr_rule lr_rule;
+    enum job_profile profile;
     int64_t samples_total; /* length of the training in samples; 0: not known */
     usec_t time_limit_us;  /* span in running states; 0: none */
     usec_t grace_us;       /* span between a stop notice and SIGKILL */
@@ -155,6 +165,7 @@ const char *job_phase_name(enum job_phase phase);
 const char *job_level_name(enum job_level level);
 const char *job_accumulate_name(enum job_accumulate accumulate);
 const char *job_lr_rule_name(enum job_lr_rule rule);
+const char *job_profile_name(enum job_profile profile);
 const char *job_cause_name(enum job_cause cause);
 
 bool job_state_is_final(enum job_state state);

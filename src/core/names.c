@@ -24,6 +24,7 @@ NAME_FUNCTION(job_level_name, job_level, JOB_LEVEL_MAX, "rigid", "restartable", 
 NAME_FUNCTION(job_accumulate_name, job_accumulate, JOB_ACCUMULATE_MAX, "needed", "never",
               "free")
 NAME_FUNCTION(job_lr_rule_name, job_lr_rule, JOB_LR_RULE_MAX, "none", "linear", "sqrt")
+NAME_FUNCTION(job_profile_name, job_profile, JOB_PROFILE_MAX, "probe", "passive", "off")
 NAME_FUNCTION(job_cause_name, job_cause, JOB_CAUSE_MAX, "none", "done", "stopped",
               "user-error", "killed", "node-lost", "start-failed", "lost", "time-limit",
               "out-of-memory", "device-busy")

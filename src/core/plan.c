@@ -92,8 +92,8 @@ static int32_t largest_node(const struct planner *p, const struct plan_item *ite
 
 /* A job that reports is measured before it grows: at most twice the largest size measured
  * (DESIGN 4.1). Elastic jobs report; of a restartable one that is known when its first
- * measurement is there. One that states its model, has not reported, or keeps its size
- * for life is not limited. */
+ * measurement is there. One that states its model, has not reported, keeps its size for
+ * life, or is not to be measured is not limited: waiting would teach nothing. */
 static int32_t size_limit(const struct policy *policy, const struct job *job)
 {
     const struct perf_model *model = &job->model;
@@ -102,7 +102,7 @@ static int32_t size_limit(const struct policy *policy, const struct job *job)
     int32_t least;
 
     if (policy->is_rigid || !reports || model->source == MODEL_STATED ||
-        model->source == MODEL_FAMILY)
+        model->source == MODEL_FAMILY || job->spec.profile == JOB_PROFILE_OFF)
         return 0;
     least = i32_max(job->spec.sizes.min, standing_plan(&job->run)->size);
     return i32_max(2 * model->largest_size, least);
@@ -116,11 +116,12 @@ static int32_t nodes_assumed(const struct planner *p, const struct plan_item *it
 }
 
 /* A restartable job began with all devices that it could get, before anybody knew that it
- * reports. What its model says about fewer is to be tried first. */
+ * reports. What its model says about fewer is to be tried first, unless its owner wants
+ * no size that is there for the measurement alone. */
 static int32_t size_on_trial(const struct policy *policy, const struct job *job)
 {
     if (policy->is_rigid || job->spec.level != JOB_RESTARTABLE ||
-        job->model.source != MODEL_MEASURED)
+        job->spec.profile != JOB_PROFILE_PROBE || job->model.source != MODEL_MEASURED)
         return 0;
     return steps_next_trial(&job->model, &job->spec.sizes);
 }

@@ -4,6 +4,7 @@
 #include "support/rig.h"
 
 #include "base/units.h"
+#include "core/explain.h"
 #include "core/perf/learn.h"
 
 static bool wants_plan(const struct rig *r)
@@ -281,7 +282,7 @@ static void a_rigid_job_that_lost_a_node_is_moved_as_a_whole(void **state)
     rig_release(&r);
 }
 
-static void a_job_grows_to_at_most_twice_what_was_measured(void **state)
+static void assert_grows_as_it_is_measured(enum job_profile profile)
 {
     struct perf_model model = {.source = MODEL_MEASURED,
                                .largest_size = 1,
@@ -292,11 +293,11 @@ static void a_job_grows_to_at_most_twice_what_was_measured(void **state)
     struct rig r;
     int a;
 
-    (void)state;
     rig_init(&r);
     rig_node(&r, "n1", 8);
     rig_set_scaler_none(&r);
     spec.level = JOB_ELASTIC;
+    spec.profile = profile;
     spec.batch_min = 64;
     spec.batch_max = 512;
     spec.gpu_batch = 64;
@@ -311,6 +312,56 @@ static void a_job_grows_to_at_most_twice_what_was_measured(void **state)
         rig_start_all(&r);
         model.largest_size = size;
     }
+    rig_release(&r);
+}
+
+static void a_job_grows_to_at_most_twice_what_was_measured(void **state)
+{
+    (void)state;
+    assert_grows_as_it_is_measured(JOB_PROFILE_PROBE);
+    assert_grows_as_it_is_measured(JOB_PROFILE_PASSIVE);
+}
+
+/* It would wait for ever. */
+static void a_job_that_is_not_to_be_measured_is_not_held_at_its_least_size(void **state)
+{
+    struct event update = {.kind = EVENT_UPDATE};
+    struct job_spec spec = rig_spec("a", 1, 8);
+    struct explain x;
+    struct buf out;
+    struct rig r;
+    int a, b;
+
+    (void)state;
+    rig_init(&r);
+    rig_node(&r, "n1", 8);
+    rig_set_scaler_none(&r);
+    spec.level = JOB_ELASTIC;
+    spec.batch_min = spec.batch_base = 64;
+    spec.batch_max = 512;
+    spec.profile = JOB_PROFILE_OFF;
+    a = rig_start_one(&r, spec);
+    assert_int_equal(rig_run(&r, a)->plan.size, 8);
+    assert_int_equal(rig_run(&r, a)->plan.global_batch, 64); /* nothing speaks for more */
+    assert_int_equal(explain_job(r.core, (uint32_t)a, r.now_us, &x, NULL), 0);
+    buf_init(&out, 4096);
+    explain_print(&x, &out);
+    assert_non_null(strstr(out.text, "5.28 of one gpu's, assumed to scale as gpus^0.8 "
+                                     "(not measured: profile off)\n"));
+    buf_release(&out);
+
+    assert_int_equal(
+        rig_event(&r, (struct event){.kind = EVENT_CANCEL, .job = (uint32_t)a}), 0);
+    rig_report(&r, EVENT_EXIT, a, "n1", JOB_CAUSE_STOPPED);
+    spec.profile = JOB_PROFILE_PROBE;
+    b = rig_start_one(&r, spec);
+    assert_int_equal(rig_run(&r, b)->plan.size, 1);
+    spec.profile = JOB_PROFILE_OFF; /* an update is obeyed by the next plan */
+    update.job = (uint32_t)b;
+    update.spec = &spec;
+    assert_int_equal(rig_event(&r, update), 0);
+    rig_plan(&r);
+    assert_int_equal(rig_run(&r, b)->next.size, 8);
     rig_release(&r);
 }
 
@@ -333,7 +384,8 @@ static void measure(struct rig *r, int id, struct perf_model *model, const int32
 }
 
 /* The sizes that the job has had when it is left alone. */
-static void assert_tries(const int32_t *ms, int32_t batch, const int32_t *sizes, int n)
+static void assert_tries(enum job_profile profile, const int32_t *ms, int32_t batch,
+                         const int32_t *sizes, int n)
 {
     struct job_spec spec = rig_spec("a", 1, 4);
     struct perf_model model = {0};
@@ -343,6 +395,7 @@ static void assert_tries(const int32_t *ms, int32_t batch, const int32_t *sizes,
     rig_init_four(&r);
     spec.level = JOB_RESTARTABLE;
     spec.batch_min = spec.batch_max = batch;
+    spec.profile = profile;
     a = rig_start_one(&r, spec);
     for (int i = 0; i < n; i++) {
         assert_int_equal(rig_run(&r, a)->state, JOB_RUNNING);
@@ -373,11 +426,21 @@ a_restartable_job_that_reports_is_measured_at_fewer_devices_first(void **state)
     static const int32_t to_one[] = {4, 2, 1};
 
     (void)state;
-    assert_tries(best_at_two, 60, to_two, 4);
-    assert_tries(best_alone, 60, to_one, 3);
-    assert_tries(uneven, 0, to_two, 4);
-    assert_tries(best_alone, 0, to_one, 3);
-    assert_tries(scales, 60, to_four, 3);
+    assert_tries(JOB_PROFILE_PROBE, best_at_two, 60, to_two, 4);
+    assert_tries(JOB_PROFILE_PROBE, best_alone, 60, to_one, 3);
+    assert_tries(JOB_PROFILE_PROBE, uneven, 0, to_two, 4);
+    assert_tries(JOB_PROFILE_PROBE, best_alone, 0, to_one, 3);
+    assert_tries(JOB_PROFILE_PROBE, scales, 60, to_four, 3);
+}
+
+static void no_size_is_tried_of_a_job_that_is_measured_passively(void **state)
+{
+    static const int32_t best_at_two[] = {500, 300, 500, 700};
+    static const int32_t stays[] = {4};
+
+    (void)state;
+    assert_tries(JOB_PROFILE_PASSIVE, best_at_two, 60, stays, 1);
+    assert_tries(JOB_PROFILE_PASSIVE, best_at_two, 0, stays, 1);
 }
 
 static void a_restartable_job_without_a_word_has_all_it_can_get(void **state)
@@ -555,6 +618,8 @@ int main(void)
         cmocka_unit_test(r07_counters_never_fall_over_planned_changes),
         cmocka_unit_test(a_rigid_job_that_lost_a_node_is_moved_as_a_whole),
         cmocka_unit_test(a_job_grows_to_at_most_twice_what_was_measured),
+        cmocka_unit_test(a_job_that_is_not_to_be_measured_is_not_held_at_its_least_size),
+        cmocka_unit_test(no_size_is_tried_of_a_job_that_is_measured_passively),
         cmocka_unit_test(
             a_restartable_job_that_reports_is_measured_at_fewer_devices_first),
         cmocka_unit_test(a_restartable_job_without_a_word_has_all_it_can_get),

@@ -142,6 +142,8 @@ static int check_enums(const struct job_spec *spec, struct err *err)
                          "is unknown; needed, never or free");
     if ((unsigned)spec->lr_rule >= JOB_LR_RULE_MAX)
         return err_field(err, E_INVALID, "lr-rule", "is unknown; none, linear or sqrt");
+    if ((unsigned)spec->profile >= JOB_PROFILE_MAX)
+        return err_field(err, E_INVALID, "profile", "is unknown; probe, passive or off");
     if (spec->level == JOB_RIGID && spec->sizes.min != spec->sizes.max)
         return err_field(err, E_INVALID, "gpus",
                          "is %d..%d for a rigid job; give one size, "

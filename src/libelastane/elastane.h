@@ -194,8 +194,8 @@ ELASTANE_API int32_t elastane_pass(const struct elastane_batch *batch, int32_t p
  * smaller passes, so that its speed is known for several sizes; the batch stays what it
  * is, and no pass is larger than elastane_pass() would have it. `step` counts from 0
  * since the job's very beginning; 0 passes are left when it returns 0. From step
- * ELASTANE_PROBE_STEPS on, and for a step below 0, these are the passes of
- * elastane_pass(). */
+ * ELASTANE_PROBE_STEPS on, for a step below 0, and where ELASTANE_PROFILE is set to
+ * anything but "probe", these are the passes of elastane_pass(). */
 #define ELASTANE_PROBE_STEPS 9
 ELASTANE_API int32_t elastane_probe_pass(const struct elastane_batch *batch, int64_t step,
                                          int32_t pass);

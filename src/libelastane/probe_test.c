@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -51,6 +52,26 @@ static void probe_tries_halves_then_quarters_then_lets_be(void **state)
     assert_int_equal(elastane_probe_pass(&batch, ELASTANE_PROBE_STEPS, 0), 130);
 }
 
+/* Not as wished for by "passive" and "off", nor by a word of a later version. */
+static void probe_cuts_nothing_where_the_job_does_not_want_it(void **state)
+{
+    static const char *const words[] = {"passive", "off", "sometimes"};
+    struct elastane_batch batch = batch_of(130, 2);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        assert_int_equal(setenv("ELASTANE_PROFILE", words[i], 1), 0);
+        for (int64_t step = 0; step <= ELASTANE_PROBE_STEPS; step++)
+            for (int32_t pass = 0; pass < 4; pass++)
+                assert_int_equal(elastane_probe_pass(&batch, step, pass),
+                                 pass < 2 ? 65 : 0);
+    }
+    assert_int_equal(setenv("ELASTANE_PROFILE", "probe", 1), 0);
+    assert_int_equal(elastane_probe_pass(&batch, 3, 0), 32);
+    assert_int_equal(unsetenv("ELASTANE_PROFILE"), 0);
+    assert_int_equal(elastane_probe_pass(&batch, 3, 0), 32);
+}
+
 static void probe_accepts_nonsense(void **state)
 {
     struct elastane_batch batch = batch_of(64, 1);
@@ -66,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(probe_keeps_the_samples_and_stays_below_the_planned_pass),
         cmocka_unit_test(probe_tries_halves_then_quarters_then_lets_be),
+        cmocka_unit_test(probe_cuts_nothing_where_the_job_does_not_want_it),
         cmocka_unit_test(probe_accepts_nonsense),
     };
 

@@ -145,6 +145,7 @@ static void put_plan(struct env_writer *w, const struct order *order, const char
     put(w, "ELASTANE_SAMPLES_DONE=%lld", (long long)order->samples_done);
     put(w, "ELASTANE_LAUNCH=%s", launch_form_name(order->launch));
     put(w, "ELASTANE_LEVEL=%s", job_level_name(order->level));
+    put(w, "ELASTANE_PROFILE=%s", job_profile_name(order->profile));
     put(w, "ELASTANE_CHANNEL=%s/%s", order->channel_dir ? order->channel_dir : dir,
         ORDER_CHANNEL);
     put(w, "ELASTANE_PROGRESS=%s/%s", dir, ORDER_PROGRESS);

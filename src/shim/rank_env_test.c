@@ -70,7 +70,25 @@ static void rank_env_names_rank_and_plan(void **state)
     assert_string_equal(value(&words, "ELASTANE_LR_FACTOR"), "1.000000");
     assert_string_equal(value(&words, "ELASTANE_CHANNEL"), "/i/channel");
     assert_string_equal(value(&words, "ELASTANE_PROGRESS"), "/i/progress");
+    assert_string_equal(value(&words, "ELASTANE_PROFILE"), "probe");
     assert_null(value(&words, "ELASTANE_CHECKPOINT_DIR"));
+    rank_env_release(&words);
+    forget(&order);
+}
+
+/* Whatever the submitter's environment says, and for a job without a batch too. */
+static void ranks_are_told_how_their_job_is_measured(void **state)
+{
+    struct order order;
+    struct order_words words;
+
+    (void)state;
+    order_of_two(&order);
+    order.profile = JOB_PROFILE_PASSIVE;
+    order.plan.global_batch = 0;
+    assert_int_equal(order_words_add(&order.env, "ELASTANE_PROFILE=probe"), 0);
+    words = built(&order, 0);
+    assert_string_equal(value(&words, "ELASTANE_PROFILE"), "passive");
     rank_env_release(&words);
     forget(&order);
 }
@@ -199,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_env_names_rank_and_plan),
+        cmocka_unit_test(ranks_are_told_how_their_job_is_measured),
         cmocka_unit_test(every_start_is_one_run_in_the_tracker),
         cmocka_unit_test(a_launcher_sees_all_devices_and_is_no_rank),
         cmocka_unit_test(rank_env_lets_no_foreign_rank_leak_in),

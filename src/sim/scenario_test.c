@@ -55,7 +55,8 @@ static void scenario_reads_every_key_of_a_job(void **state)
 
     (void)state;
     read_good(&scn, "job j gpus 1,2,4 batch 32..64, 8 per gpu base 32 level restartable "
-                    "accumulate free lr sqrt samples 25M proc 10ms+2ms*m comm ring 25M "
+                    "accumulate free lr sqrt profile passive samples 25M proc 10ms+2ms*m "
+                    "comm ring 25M "
                     "params 1.25GB/s alpha 100us inter 1.5 model unknown length unknown "
                     "saves 4m at 1h30m grace 45s retries 3 limit 2h weight 0.5 type a100 "
                     "family mlp\n");
@@ -66,6 +67,7 @@ static void scenario_reads_every_key_of_a_job(void **state)
     assert_int_equal(job->spec.level, JOB_RESTARTABLE);
     assert_int_equal(job->spec.accumulate, JOB_ACCUMULATE_FREE);
     assert_int_equal(job->spec.lr_rule, JOB_LR_SQRT);
+    assert_int_equal(job->spec.profile, JOB_PROFILE_PASSIVE);
     assert_int_equal(job->spec.samples_total, 25000000);
     assert_int_equal(job->device_us, 0);
     assert_int_equal(job->truth.proc[0].time_ns, 12000000);

@@ -248,8 +248,8 @@ int scn_read_update(struct scenario *scn, struct scn_line *line)
     if (rc == E_NOTFOUND)
         rc = scn_fail(
             line, "update",
-            "has no key '%.30s'; gpus, batch, base, level, accumulate, lr, grace, "
-            "retries, limit, weight, type or family, then 'at'",
+            "has no key '%.30s'; gpus, batch, base, level, accumulate, lr, profile, "
+            "grace, retries, limit, weight, type or family, then 'at'",
             scn_peek(line));
     if (rc == 0)
         rc = read_at(line, "update", &action.at_us);

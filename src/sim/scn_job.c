@@ -13,6 +13,7 @@
 static const char *const levels[] = {"rigid", "restartable", "elastic"};
 static const char *const accumulates[] = {"needed", "never", "free"};
 static const char *const lr_rules[] = {"none", "linear", "sqrt"};
+static const char *const profiles[] = {"probe", "passive", "off"};
 
 static int read_batch(struct scn_line *line, struct job_spec *spec)
 {
@@ -60,6 +61,9 @@ static int read_words(struct scn_line *line, const char *key, struct job_spec *s
     } else if (strcmp(key, "accumulate") == 0) {
         rc = scn_choice(line, key, accumulates, JOB_ACCUMULATE_MAX, &choice);
         spec->accumulate = rc == 0 ? (enum job_accumulate)choice : spec->accumulate;
+    } else if (strcmp(key, "profile") == 0) {
+        rc = scn_choice(line, key, profiles, JOB_PROFILE_MAX, &choice);
+        spec->profile = rc == 0 ? (enum job_profile)choice : spec->profile;
     } else {
         rc = scn_choice(line, key, lr_rules, JOB_LR_RULE_MAX, &choice);
         spec->lr_rule = rc == 0 ? (enum job_lr_rule)choice : spec->lr_rule;
@@ -93,6 +97,8 @@ int scn_read_setting(struct scn_line *line, struct job_spec *spec)
         return read_words(line, "accumulate", spec);
     if (scn_take(line, "lr"))
         return read_words(line, "lr", spec);
+    if (scn_take(line, "profile"))
+        return read_words(line, "profile", spec);
     return E_NOTFOUND;
 }
 
@@ -365,11 +371,12 @@ int scn_read_job(struct scenario *scn, struct scn_line *line)
         if (rc == E_NOTFOUND)
             rc = read_own_key(line, job);
         if (rc == E_NOTFOUND)
-            rc = scn_fail(line, "job",
-                          "has no key '%.30s'; gpus, batch, base, level, accumulate, lr, "
-                          "work, samples, proc, comm, model, length, saves, at, grace, "
-                          "retries, limit, weight, type or family",
-                          scn_peek(line));
+            rc = scn_fail(
+                line, "job",
+                "has no key '%.30s'; gpus, batch, base, level, accumulate, lr, "
+                "profile, work, samples, proc, comm, model, length, saves, at, grace, "
+                "retries, limit, weight, type or family",
+                scn_peek(line));
     }
     return rc < 0 ? rc : check_truth(line, &job->truth);
 }

@@ -149,6 +149,7 @@ static void put_l_to_r(struct jsonout *j, const struct answer_job *a,
     put_nodes(j, a);
     jsonout_text(j, "note", a->note);
     jsonout_text(j, "phase", job_phase_name(run->phase));
+    jsonout_text(j, "profile", job_profile_name(spec->profile));
     jsonout_i64(j, "queue_place", a->queue_place);
     jsonout_i64(j, "rate_milli", a->rate_milli > 0 ? a->rate_milli : run->rate_milli);
     jsonout_text(j, "reason", run->reason);

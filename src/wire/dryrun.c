@@ -99,6 +99,13 @@ static int fill_lines(struct dryrun *d, const struct job_spec *spec,
     return 0;
 }
 
+/* A batch above the base must have been measured or stated to be better. */
+static bool has_batch_range(const struct job_spec *spec, bool is_known)
+{
+    return spec->batch_max > spec->batch_base &&
+           (is_known || spec->profile != JOB_PROFILE_OFF);
+}
+
 static enum dryrun_growth growth(bool has_range, bool is_measured_first)
 {
     if (!has_range)
@@ -120,10 +127,11 @@ int dryrun_build(const struct job_spec *spec, const struct perf_model *model,
     if (!model)
         model = &prior;
     d.source = model->source;
-    d.batch_growth =
-        growth(spec->batch_max > spec->batch_base, model->source == MODEL_PRIOR);
+    d.batch_growth = growth(has_batch_range(spec, model->source != MODEL_PRIOR),
+                            model->source == MODEL_PRIOR);
     d.size_growth = growth(count_sizes(&spec->sizes) > 1,
-                           model->source == MODEL_PRIOR && spec->level == JOB_ELASTIC);
+                           model->source == MODEL_PRIOR && spec->level == JOB_ELASTIC &&
+                               spec->profile != JOB_PROFILE_OFF);
     d.lines = mem_new(count_sizes(&spec->sizes), sizeof *d.lines);
     row_init(&row);
     rc = d.lines ? row_build(&row, &plain, model, &rule, &d.why) : E_NOMEM;

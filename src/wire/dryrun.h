@@ -30,7 +30,7 @@ struct dryrun_line {
 
 /* When the daemon takes more than the base batch, or than the least size. */
 enum dryrun_growth {
-    DRYRUN_NEVER,         /* there is no range */
+    DRYRUN_NEVER,         /* there is no range, or nothing will tell what it is worth */
     DRYRUN_AT_ONCE,       /* speeds are stated, or none are needed */
     DRYRUN_ONCE_MEASURED, /* first the job is measured while it trains */
     DRYRUN_GROWTH_MAX

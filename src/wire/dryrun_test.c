@@ -82,6 +82,12 @@ static void dryrun_tells_what_waits_for_a_measurement(void **state)
     buf_release(&out);
     dryrun_release(&d);
 
+    spec.profile = JOB_PROFILE_OFF; /* nothing will ever be measured */
+    assert_int_equal(dryrun_build(&spec, NULL, &d), 0);
+    assert_int_equal(d.batch_growth, DRYRUN_NEVER);
+    assert_int_equal(d.size_growth, DRYRUN_AT_ONCE);
+    dryrun_release(&d);
+
     spec.level = JOB_RESTARTABLE;
     assert_int_equal(dryrun_build(&spec, &stated, &d), 0);
     assert_int_equal(d.batch_growth, DRYRUN_AT_ONCE);

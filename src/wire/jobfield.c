@@ -110,6 +110,16 @@ static int set_lr_rule(struct submit *s, const char *text, struct err *err)
     return err_set(err, E_INVALID, "is '%.40s'; give none, linear or sqrt", text);
 }
 
+static int set_profile(struct submit *s, const char *text, struct err *err)
+{
+    for (unsigned i = 0; i < JOB_PROFILE_MAX; i++)
+        if (strcmp(text, job_profile_name((enum job_profile)i)) == 0) {
+            s->spec.profile = (enum job_profile)i;
+            return 0;
+        }
+    return err_set(err, E_INVALID, "is '%.40s'; give probe, passive or off", text);
+}
+
 static int set_grace(struct submit *s, const char *text, struct err *err)
 {
     usec_t span = 0;
@@ -339,6 +349,9 @@ static const struct job_field fields[JOB_FIELD_MAX] = {
     [JOB_FIELD_LR_RULE] = {"lr-rule", 0, "RULE",
                            "learning rate follows the batch: none, linear or sqrt", WORD,
                            false, false, set_lr_rule},
+    [JOB_FIELD_PROFILE] = {"profile", 0, "HOW",
+                           "how it is measured: probe (default), passive or off", WORD,
+                           false, true, set_profile},
     [JOB_FIELD_LEVEL] = {"level", 'l', "LEVEL",
                          "rigid, restartable or elastic (default: from the ranges)", WORD,
                          false, false, set_level},

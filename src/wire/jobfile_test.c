@@ -22,6 +22,7 @@ static void jobfile_reads_every_field(void **state)
                                "base-batch: 256\n"
                                "accumulate: never\n"
                                "lr-rule: sqrt\n"
+                               "profile: passive\n"
                                "level: elastic\n"
                                "grace: 45s\n"
                                "time-limit: 1h30m\n"
@@ -55,6 +56,7 @@ static void jobfile_reads_every_field(void **state)
     assert_int_equal(s.spec.batch_base, 256);
     assert_int_equal(s.spec.accumulate, JOB_ACCUMULATE_NEVER);
     assert_int_equal(s.spec.lr_rule, JOB_LR_SQRT);
+    assert_int_equal(s.spec.profile, JOB_PROFILE_PASSIVE);
     assert_int_equal(s.spec.level, JOB_ELASTIC);
     assert_int_equal(s.spec.grace_us, 45 * USEC_PER_SEC);
     assert_int_equal(s.spec.time_limit_us, 90 * USEC_PER_MIN);

@@ -16,6 +16,7 @@ static void jobscript_reads_the_lines_at_the_top(void **state)
                                "# an ordinary remark\n"
                                "\n"
                                "#ELASTANE -n \"m\\\"n\" -e 'A=two words' --env=B=3\n"
+                               "#ELASTANE --profile=off\n"
                                "#ELASTANE\n"
                                "#ELASTANEX --nonsense\n"
                                "echo hello\n";
@@ -28,6 +29,7 @@ static void jobscript_reads_the_lines_at_the_top(void **state)
     assert_int_equal(late, 0);
     assert_int_equal(s.spec.sizes.max, 4);
     assert_int_equal(s.spec.batch_max, 1024);
+    assert_int_equal(s.spec.profile, JOB_PROFILE_OFF);
     assert_string_equal(s.spec.name, "m\"n");
     assert_int_equal(s.launch.n_env, 2);
     assert_string_equal(s.launch.env[0], "A=two words");

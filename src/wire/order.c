@@ -35,6 +35,11 @@ static const char *lr_rule_name(int value)
     return job_lr_rule_name((enum job_lr_rule)value);
 }
 
+static const char *profile_name(int value)
+{
+    return job_profile_name((enum job_profile)value);
+}
+
 static const char *cause_name(int value)
 {
     return job_cause_name((enum job_cause)value);
@@ -96,6 +101,7 @@ static const struct column order_columns[] = {
     NUMBER(COLUMN_I32, order, "n_nodes", n_nodes, 0, NODES_MAX),
     LINE(order, "name", name),
     NUMBER(COLUMN_I32, order, "node_rank", node_rank, 0, NODES_MAX),
+    WORD(order, "profile", profile, JOB_PROFILE_MAX, profile_name),
     NUMBER(COLUMN_I64, order, "ramp_samples", ramp_samples, 0, INT64_MAX / 4),
     NUMBER(COLUMN_I64, order, "ramp_start_samples", ramp_start_samples, 0, INT64_MAX / 4),
     NUMBER(COLUMN_I32, order, "restart_count", restart_count, 0, INT32_MAX),

@@ -66,6 +66,7 @@ struct order {
     struct job_plan plan;
     int32_t batch_base;
     enum job_lr_rule lr_rule;
+    enum job_profile profile; /* whether first steps are cut to be measured */
     int64_t
         lr_from_ppm;   /* factor on the learning rate before the change, 1e-6; 0: as to */
     int64_t lr_to_ppm; /* factor under this plan; 0: 1e6 */

@@ -22,6 +22,7 @@ static void full(struct order *order)
     order->plan = (struct job_plan){5, 2, 128, 32, 2};
     order->batch_base = 64;
     order->lr_rule = JOB_LR_SQRT;
+    order->profile = JOB_PROFILE_PASSIVE;
     order->lr_from_ppm = 1000000;
     order->lr_to_ppm = 1414214;
     order->ramp_start_samples = 6400;
@@ -64,6 +65,7 @@ static void order_comes_back_as_it_was_written(void **state)
     assert_null(out.argv.words[2]);
     assert_null(out.log_dir);
     assert_int_equal(out.plan.accumulation, 2);
+    assert_int_equal(out.profile, JOB_PROFILE_PASSIVE);
     order_release(&in);
     order_release(&out);
     buf_release(&first);

@@ -70,6 +70,7 @@ WORDS(job_phase, JOB_PHASE_MAX)
 WORDS(job_level, JOB_LEVEL_MAX)
 WORDS(job_accumulate, JOB_ACCUMULATE_MAX)
 WORDS(job_lr_rule, JOB_LR_RULE_MAX)
+WORDS(job_profile, JOB_PROFILE_MAX)
 WORDS(job_cause, JOB_CAUSE_MAX)
 WORDS(node_state, NODE_STATE_MAX)
 WORDS(device_state, DEVICE_STATE_MAX)
@@ -108,6 +109,7 @@ static const struct field job_spec_fields[] = {
     {ENUM(job_spec, lr_rule, job_lr_rule)},
     {SCALAR(job_spec, mem_bytes_per_device)},
     {CHARS(job_spec, name), .flags = FIELD_KEEP},
+    {ENUM(job_spec, profile, job_profile)},
     {SCALAR(job_spec, retries)},
     {SCALAR(job_spec, samples_total)},
     {RECORD(job_spec, sizes, size_set)},

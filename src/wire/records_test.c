@@ -195,12 +195,33 @@ static void random_records_come_back_equal(void **state)
         }
 }
 
+/* A journal of a time when there was no such field. */
+static void a_spec_without_a_profile_is_one_that_is_probed(void **state)
+{
+    static const char old[] = "{\"id\":7,\"level\":\"elastic\",\"name\":\"a\",\"uid\":0}";
+    struct job_spec spec = {0};
+    struct buf out;
+
+    (void)state;
+    assert_int_equal(schema_decode(&record_spec, old, strlen(old), &spec, NULL, NULL), 0);
+    assert_int_equal(spec.profile, JOB_PROFILE_PROBE);
+    buf_init(&out, 4096);
+    schema_encode(&record_spec, &spec, &out);
+    assert_string_equal(out.text, old); /* and its digest is what it was */
+    buf_clear(&out);
+    spec.profile = JOB_PROFILE_OFF;
+    schema_encode(&record_spec, &spec, &out);
+    assert_non_null(strstr(out.text, "\"profile\":\"off\""));
+    buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(record_tables_are_sorted_by_name),
         cmocka_unit_test(record_tables_name_every_member),
         cmocka_unit_test(random_records_come_back_equal),
+        cmocka_unit_test(a_spec_without_a_profile_is_one_that_is_probed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

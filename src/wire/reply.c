@@ -40,6 +40,7 @@ static const struct slot job_slots[] = {
     {TEXT(reply_job, accumulate)},
     {TEXT(reply_job, launch)},
     {TEXT(reply_job, lr_rule)},
+    {TEXT(reply_job, profile)},
     {TEXT(reply_job, model_source)},
     {BOOL(reply_job, is_unconfirmed)},
     {NUMBER(reply_job, size)},

@@ -42,6 +42,7 @@ struct reply_job {
     char cause[REPLY_WORD_MAX];
     char accumulate[REPLY_WORD_MAX];
     char lr_rule[REPLY_WORD_MAX];
+    char profile[REPLY_WORD_MAX];
     char model_source[REPLY_WORD_MAX];
     bool is_unconfirmed;
     int64_t size, global_batch, micro_batch, accumulation;

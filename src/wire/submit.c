@@ -16,7 +16,15 @@
 #include "wire/jobfield.h"
 #include "wire/jsonin.h"
 
-enum key_kind { KEY_TEXT, KEY_I32, KEY_I64, KEY_LEVEL, KEY_ACCUMULATE, KEY_LR_RULE };
+enum key_kind {
+    KEY_TEXT,
+    KEY_I32,
+    KEY_I64,
+    KEY_LEVEL,
+    KEY_ACCUMULATE,
+    KEY_LR_RULE,
+    KEY_PROFILE
+};
 
 struct key {
     const char *name;
@@ -39,6 +47,7 @@ static const struct key keys[] = {
     {"gpu_batch", KEY_I32, AT(gpu_batch), BATCH_MAX, JOB_FIELD_GPU_BATCH},
     {"accumulate", KEY_ACCUMULATE, AT(accumulate), 0, JOB_FIELD_ACCUMULATE},
     {"lr_rule", KEY_LR_RULE, AT(lr_rule), 0, JOB_FIELD_LR_RULE},
+    {"profile", KEY_PROFILE, AT(profile), 0, JOB_FIELD_PROFILE},
     {"samples_total", KEY_I64, AT(samples_total), INT64_MAX, JOB_FIELD_SAMPLES},
     {"time_limit_us", KEY_I64, AT(time_limit_us), INT64_MAX, JOB_FIELD_TIME_LIMIT},
     {"grace_us", KEY_I64, AT(grace_us), INT64_MAX, JOB_FIELD_GRACE},
@@ -61,6 +70,11 @@ static const char *accumulate_name(int value)
 static const char *lr_rule_name(int value)
 {
     return job_lr_rule_name((enum job_lr_rule)value);
+}
+
+static const char *profile_name(int value)
+{
+    return job_profile_name((enum job_profile)value);
 }
 
 void submit_init(struct submit *submit)
@@ -105,6 +119,8 @@ static json_t *encode_key(const struct job_spec *spec, const struct key *key)
         return json_string(job_accumulate_name(spec->accumulate));
     case KEY_LR_RULE:
         return json_string(job_lr_rule_name(spec->lr_rule));
+    case KEY_PROFILE:
+        return json_string(job_profile_name(spec->profile));
     }
     return NULL;
 }
@@ -135,6 +151,10 @@ static void decode_key(struct jsonin *in, struct job_spec *spec, const struct ke
     case KEY_LR_RULE:
         if (jsonin_enum(in, key->name, lr_rule_name, JOB_LR_RULE_MAX, &word))
             spec->lr_rule = (enum job_lr_rule)word;
+        break;
+    case KEY_PROFILE:
+        if (jsonin_enum(in, key->name, profile_name, JOB_PROFILE_MAX, &word))
+            spec->profile = (enum job_profile)word;
         break;
     }
 }

@@ -30,6 +30,7 @@ static void make(struct submit *s)
     set(s, "base-batch", "256");
     set(s, "accumulate", "never");
     set(s, "lr-rule", "linear");
+    set(s, "profile", "passive");
     set(s, "level", "elastic");
     set(s, "grace", "45s");
     set(s, "weight", "2.5");
@@ -53,7 +54,7 @@ static void make(struct submit *s)
     "\"model\":{\"comm\":[{\"size\":2,\"time_ns\":5000000}],"                            \
     "\"proc\":[{\"micro_batch\":64,\"time_ns\":138000000},"                              \
     "{\"micro_batch\":128,\"time_ns\":250000000}]},"                                     \
-    "\"name\":\"mlp\",\"retries\":0,\"samples_total\":0,"                                \
+    "\"name\":\"mlp\",\"profile\":\"passive\",\"retries\":0,\"samples_total\":0,"        \
     "\"sizes\":{\"max\":4,\"min\":1,\"step\":1},\"time_limit_us\":0,\"weight_ppm\":"     \
     "2500000}"
 
@@ -82,6 +83,7 @@ static void submit_travels_there_and_back(void **state)
     assert_string_equal(launch_get_env(&back.launch, "B"), "3");
     assert_null(launch_get_env(&back.launch, "C"));
     assert_int_equal(back.model.source, MODEL_STATED);
+    assert_int_equal(back.spec.profile, JOB_PROFILE_PASSIVE);
     submit_release(&s);
     submit_release(&back);
     buf_release(&b);
@@ -102,6 +104,7 @@ static void submit_of_little_gets_defaults(void **state)
     assert_int_equal(s.spec.sizes.max, 1);
     assert_int_equal(s.spec.batch_max, 0);
     assert_int_equal(s.spec.weight_ppm, PPM);
+    assert_int_equal(s.spec.profile, JOB_PROFILE_PROBE);
     assert_int_equal(s.spec.grace_us, 30 * USEC_PER_SEC);
     assert_false(s.has_model);
     assert_null(s.launch.log_dir);
@@ -146,6 +149,8 @@ static const struct {
     {"{\"name\":\"a\",\"retries\":101," LAUNCH "}", "retries: is 101; give 0 to 100"},
     {"{\"name\":\"a\",\"level\":\"x\"," LAUNCH "}",
      "level: is 'x'; give one of rigid, restartable, elastic"},
+    {"{\"name\":\"a\",\"profile\":\"x\"," LAUNCH "}",
+     "profile: is 'x'; give one of probe, passive, off"},
     {"{\"name\":\"a\",\"sizes\":4," LAUNCH "}", ": sizes is not an object"},
     {"{\"name\":\"a\",\"sizes\":{\"min\":1}," LAUNCH "}",
      "sizes.max: is missing; give min and max, or listed"},
@@ -249,16 +254,19 @@ static void update_carries_only_what_was_given(void **state)
     submit_release(&s);
     submit_init(&s);
     set(&s, "gpus", "2,4");
+    set(&s, "profile", "off");
     set(&s, "weight", "3");
     buf_init(&b, SUBMIT_BODY_MAX);
     assert_int_equal(submit_encode_update(&s, &b, &err), 0);
-    assert_string_equal(b.text, "{\"sizes\":{\"listed\":[2,4]},\"weight_ppm\":3000000}");
+    assert_string_equal(b.text, "{\"profile\":\"off\",\"sizes\":{\"listed\":[2,4]},"
+                                "\"weight_ppm\":3000000}");
     assert_int_equal(submit_decode_update(b.text, b.len, &spec, &err), 0);
     assert_int_equal(spec.sizes.n_listed, 2);
     assert_int_equal(spec.sizes.min, 2);
     assert_int_equal(spec.sizes.max, 4);
     assert_int_equal(spec.weight_ppm, 3000000);
     assert_int_equal(spec.batch_max, 1024);
+    assert_int_equal(spec.profile, JOB_PROFILE_OFF);
     job_spec_release(&spec);
     submit_release(&s);
     buf_release(&b);

@@ -150,6 +150,16 @@ def the_first_steps_try_smaller_micro_batches_and_report_each(root):
     finish(daemon, job)
 
 
+def a_job_that_is_measured_passively_cuts_no_step(root):
+    daemon = Daemon(root)
+    job = begin(root, daemon, "--probe", "--epochs", 3, "--pace", "off", batch=32,
+                profile="passive")
+    assert daemon.wait("exit")["cause"] == "done", job.log()
+    parts = [len(ids) for _, *ids in numbers(job.lines("part"))]
+    assert parts == 3 * [32, 32, 32, 24], parts
+    finish(daemon, job)
+
+
 def a_stop_while_saving_of_ones_own_accord_is_obeyed(root):
     daemon = Daemon(root)
     job = begin(root, daemon, "--save-every", 0.05, "--epochs", 1000, batch=12)
@@ -170,5 +180,6 @@ if __name__ == "__main__":
         r16_a_failed_save_calls_the_resize_off_and_training_goes_on,
         r14_out_of_memory_on_one_rank_ends_all_and_names_the_micro_batch,
         the_first_steps_try_smaller_micro_batches_and_report_each,
+        a_job_that_is_measured_passively_cuts_no_step,
         a_stop_while_saving_of_ones_own_accord_is_obeyed,
     ]))

@@ -54,6 +54,7 @@ struct options {
     bool is_plain; /* no channel: restartable, saves on SIGTERM */
     bool is_deaf;  /* says hello, then never calls step */
     bool prints_env;
+    bool probes; /* cuts its first steps as a new job does, and measures each pass */
     const char *checkpoints;
     const char *ids; /* directory for the ids that were consumed */
 };
@@ -206,6 +207,21 @@ static void misbehave(const struct options *o, struct elastane *e,
     }
 }
 
+/* A pass lasts in proportion to its samples. */
+static void train_passes(const struct options *o, struct elastane *e,
+                         const struct elastane_batch *batch, int64_t step)
+{
+    int32_t size;
+
+    for (int32_t i = 0; (size = elastane_probe_pass(batch, step - 1, i)) > 0; i++) {
+        int64_t us = o->step_us * size / batch->own_samples;
+
+        pass_time(us);
+        line("part %d", size);
+        elastane_measured_micro(e, size, us * 1000 + 1);
+    }
+}
+
 static int one_step(const struct options *o, struct elastane *e,
                     const struct elastane_plan *plan, int64_t step)
 {
@@ -220,9 +236,15 @@ static int one_step(const struct options *o, struct elastane *e,
         line("evaluated");
         elastane_set_phase(e, ELASTANE_PHASE_TRAIN);
     }
-    pass_time(o->step_us + (step == 1 ? o->warm_up_ms * 1000 : 0));
+    if (step == 1)
+        pass_time(o->warm_up_ms * 1000);
+    if (o->probes)
+        train_passes(o, e, &batch, step);
+    else
+        pass_time(o->step_us);
     write_ids(o, plan, &batch);
-    elastane_measured_micro(e, batch.own_samples, o->step_us * 1000 + 1);
+    if (!o->probes)
+        elastane_measured_micro(e, batch.own_samples, o->step_us * 1000 + 1);
     line("step %" PRId64 " samples %" PRId64 " own %d %d", step,
          batch.position + batch.samples, batch.own_offset, batch.own_samples);
     return elastane_step(e, batch.samples);
@@ -320,6 +342,7 @@ enum number {
     F_PLAIN,
     F_DEAF,
     F_ENV,
+    F_PROBE,
     F_HELP,
     T_CHECKPOINTS,
     T_IDS
@@ -348,6 +371,7 @@ static const struct option table[] = {
     {"plain", 0, NULL, F_PLAIN},
     {"deaf", 0, NULL, F_DEAF},
     {"env", 0, NULL, F_ENV},
+    {"probe", 0, NULL, F_PROBE},
     {"help", 0, NULL, F_HELP},
     {"checkpoints", 1, NULL, T_CHECKPOINTS},
     {"ids", 1, NULL, T_IDS},
@@ -362,8 +386,8 @@ static int parse(int argc, char **argv, struct options *o)
         &o->kill_in_save, &o->oom_above, &o->children,   &o->file_limit,
         &o->eval_at,      &o->eval_ms,   &o->warm_up_ms, &o->only_rank,
     };
-    bool *flags[] = {&o->fails_save, &o->ignores_term, &o->lingers,
-                     &o->is_plain,   &o->is_deaf,      &o->prints_env};
+    bool *flags[] = {&o->fails_save, &o->ignores_term, &o->lingers, &o->is_plain,
+                     &o->is_deaf,    &o->prints_env,   &o->probes};
     int c;
 
     while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {

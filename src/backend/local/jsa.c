@@ -9,12 +9,14 @@
  * point.
  *   3. The first model of a job is told when it has two micro-batches to tell of, or
  * after PATIENCE_US: with a single point every batch looks alike, and the job would be
- * moved on a guess while it is still trying the others.
+ * moved on a guess while it is still trying the others. One that is measured passively
+ * tries no others, so there is nothing to wait for.
  *   4. Whole steps are a last resort, for jobs that report nothing finer (learn.h). What
  * a beat says of them, before it has settled, is taken after that time and only while
  * nothing else is known.
  *   5. Sizes that nobody has measured are filled in from the machine's calibration, once
- * the job has said how many bytes it all-reduces. */
+ * the job has said how many bytes it all-reduces.
+ *   6. Of a job whose profile is off nothing is taken. */
 #include "backend/local/jsa.h"
 
 #include "backend/local/local_state.h"
@@ -71,10 +73,11 @@ static void learn(struct post *post, const struct job *job, const struct shim_ms
 static bool is_worth_telling(const struct post *post, const struct job *job,
                              usec_t ran_us)
 {
-    bool is_fixed = job->spec.batch_min == job->spec.batch_max;
+    bool has_one = job->spec.batch_min == job->spec.batch_max ||
+                   job->spec.profile == JOB_PROFILE_PASSIVE;
 
     return post->has_learned &&
-           (is_fixed || post->learned.n_proc >= 2 || ran_us >= PATIENCE_US);
+           (has_one || post->learned.n_proc >= 2 || ran_us >= PATIENCE_US);
 }
 
 void jsa_take(struct post *post, const struct shim_msg *msg)
@@ -86,6 +89,10 @@ void jsa_take(struct post *post, const struct shim_msg *msg)
 
     if (!job || msg->rank > 0 || job->run.state != JOB_RUNNING)
         return;
+    if (job->spec.profile == JOB_PROFILE_OFF) {
+        post->learned_incarnation = 0; /* if it is turned on: with what the core knows */
+        return;
+    }
     if (post->learned_incarnation != post->incarnation) {
         post->learned = job->model;
         post->learned_incarnation = post->incarnation;

@@ -182,6 +182,7 @@ int ordering_make(const struct ordering *o, const struct core *core,
     order.plan = duty->plan;
     order.batch_base = spec->batch_base;
     order.lr_rule = spec->lr_rule;
+    order.profile = spec->profile;
     order.restart_count = (int32_t)duty->incarnation - 1;
     order.grace_us = duty->grace_us;
     order.device_kind = o->devices;
