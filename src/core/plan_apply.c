@@ -91,8 +91,8 @@ static void give_reason(const struct telling *t, const struct plan_item *item, c
                        "forced: batch %d in passes of %d is no longer allowed",
                        item->now.global_batch, item->now.micro_batch);
     else if (item->is_forced)
-        (void)snprintf(text, size, "forced: %d gpus are no longer allowed",
-                       item->now.size);
+        (void)snprintf(text, size, "forced: %d gpu%s no longer allowed", item->now.size,
+                       item->now.size == 1 ? " is" : "s are");
     else if (item->is_for_admission)
         name_newcomers(t, text, size);
     else if (item->target.size > item->now.size)

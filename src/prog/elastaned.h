@@ -50,6 +50,10 @@ void daemon_log(void *daemon, int priority, const char *text);
 void say(int priority, const char *fmt, ...) ATTR_PRINTF(2, 3);
 void say_err(const struct err *err);
 
+/* elastaned_devices.c. */
+int daemon_find_devices(struct daemon *d, struct err *err) ATTR_MUST_USE;
+struct local_gpus daemon_gpus(const struct daemon *d);
+
 /* elastaned_begin.c. */
 int daemon_start(struct daemon *d, struct err *err) ATTR_MUST_USE;
 /* After daemon_start(), whether or not it succeeded. */

@@ -40,29 +40,6 @@ static void forget_job(void *arg, uint32_t job) /* the store's thread */
         folder_forget(local_jobs_fd(d->local), job);
 }
 
-static int find_devices(struct daemon *d, struct err *err)
-{
-    char why[NVML_WHY_BYTES];
-    struct node *node = &d->node;
-
-    (void)snprintf(node->name, sizeof(node->name), "%s", d->options.node);
-    d->device_kind = ORDER_CPU;
-    (void)snprintf(node->device_type, sizeof(node->device_type), "cpu");
-    node->devices = d->options.devices;
-    if (d->options.devices < 0) {
-        d->nvml = nvml_open(why);
-        node->devices =
-            d->nvml ? nvml_discover(d->nvml, d->gpus, NODE_DEVICES_MAX, why) : 0;
-        d->device_kind = ORDER_CUDA;
-        nvml_device_type(d->gpus, node->devices, node->device_type);
-        if (node->devices == 0)
-            say(LOG_WARNING, "%s; jobs will wait. For CPU slots use --devices N", why);
-    }
-    if (strchr(node->name, '/'))
-        return err_field(err, E_INVALID, "node-name", "has a '/' in it");
-    return 0;
-}
-
 /* A node cannot change its size: devices are numbered through. */
 static int check_nodes(const struct daemon *d, struct err *err)
 {
@@ -176,16 +153,6 @@ static int open_state(struct daemon *d, struct err *err)
     return place_sockets(d, err);
 }
 
-static struct local_gpus gpus_of(const struct daemon *d)
-{
-    return (struct local_gpus){.nvml = d->nvml,
-                               .list = d->gpus,
-                               .n = d->nvml ? d->node.devices : 0,
-                               .mem_bytes = d->options.foreign_mem,
-                               .patrol_us = d->options.patrol_us,
-                               .clean_us = d->options.foreign_clean_us};
-}
-
 static int make_parts(struct daemon *d, struct err *err)
 {
     const struct local_options options = {.loop = d->loop,
@@ -195,7 +162,7 @@ static int make_parts(struct daemon *d, struct err *err)
                                           .shim = d->options.shim,
                                           .node = d->options.node,
                                           .devices = d->device_kind,
-                                          .gpus = gpus_of(d),
+                                          .gpus = daemon_gpus(d),
                                           .log_keep_bytes = d->options.log_keep_mib * MIB,
                                           .pace = d->options.pace,
                                           .kick = daemon_kick,
@@ -273,7 +240,7 @@ int daemon_start(struct daemon *d, struct err *err)
     int rc = make_loop(d, err);
 
     if (rc == 0)
-        rc = find_devices(d, err);
+        rc = daemon_find_devices(d, err);
     if (rc == 0)
         rc = open_state(d, err);
     if (rc == 0)

@@ -14,6 +14,9 @@
 #define DIAL_FIRST_US (50 * USEC_PER_MSEC)
 #define DIAL_MAX_US   (2 * USEC_PER_SEC)
 #define ACK_US        (2 * USEC_PER_SEC)
+#define LEFT_BEHIND                                                                      \
+    "its command has ended; processes that it left behind are waited for, no longer "    \
+    "than the grace"
 #define OBSERVE_BEATS 5 /* measurements are summed up over so many beats */
 
 static void send_msg(struct shim *s, struct shim_msg *msg)
@@ -40,8 +43,9 @@ static int64_t samples_trained(const struct shim *s)
         const struct rank_slot *slot = page_slot(&s->page, i);
 
         if (s->ranks[i].has_said_hello)
-            samples = i64_max(
-                samples, atomic_load_explicit(&slot->samples_done, memory_order_relaxed));
+            samples = i64_max(samples, i64_min(atomic_load_explicit(&slot->samples_done,
+                                                                    memory_order_relaxed),
+                                               TRAINED_MAX));
     }
     return samples;
 }
@@ -273,7 +277,7 @@ void upward_beat(struct shim *s)
     s->beats++;
     msg.samples_done = samples_trained(s);
     msg.samples_total = s->counter.lines.total;
-    memcpy(msg.text, s->counter_note, sizeof(msg.text));
+    text_fit(msg.text, sizeof(msg.text), s->is_lingering ? LEFT_BEHIND : s->counter_note);
     for (int32_t i = 0; i < s->order.n_ranks; i++) {
         struct shim_rank *rank = &s->ranks[i];
         const struct rank_slot *slot = page_slot(&s->page, i);

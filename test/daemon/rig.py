@@ -114,8 +114,17 @@ class Rig:
             self.wipe()
         if kind is not None:
             sys.stdout.write("".join(f"# {line}\n" for line in self.log().splitlines()[-40:]))
+        self.remove_sockets()
         shutil.rmtree(self.top, ignore_errors=True)
         assert not left, f"processes left behind: {left}"
+
+    def remove_sockets(self):
+        """Those of a state on a network home, which lie outside of it."""
+        note = self.state / "run"
+        if note.is_file():
+            there = pathlib.Path(note.read_text().strip())
+            assert "elastane" in there.parent.name, there
+            shutil.rmtree(there, ignore_errors=True)
 
     def launch(self, *options, env=None):
         """Starts it and does not wait."""

@@ -299,6 +299,17 @@ def page_that_is_cut_short_harms_the_one_who_did_it_alone():
         rig.check_books()
 
 
+def what_a_command_leaves_behind_is_told():
+    with Rig(devices=1) as rig:
+        rig.start()
+        job = rig.submit("(trap '' TERM; setsid sleep 300) & exit 0", "leaves", grace_us=3_000_000)
+        seen = until("a note", lambda: (s := rig.job(job))["note"] and s)
+        assert "its command has ended" in seen["note"], seen
+        assert seen["state"] == "running", seen
+        rig.wait(job, "done")
+        rig.check_books()
+
+
 run([full_disk_refuses_submits_and_jobs_go_on,
      file_that_may_not_grow_refuses_submits_and_jobs_go_on,
      state_directory_that_is_moved_away_refuses_submits_until_it_is_back,
@@ -310,4 +321,5 @@ run([full_disk_refuses_submits_and_jobs_go_on,
      loop_of_the_daemon_waits_for_no_disk,
      stop_does_not_wait_for_a_disk_that_cannot_be_written,
      frozen_shim_is_waited_for,
+     what_a_command_leaves_behind_is_told,
      page_that_is_cut_short_harms_the_one_who_did_it_alone])
