@@ -28,6 +28,7 @@ JOB = {"id": 17, "name": "mlp", "state": "running", "level": "elastic", "size": 
        "batch_min": 128, "batch_max": 1024, "batch_base": 128, "argv": ["python3", "train.py"],
        "nodes": [{"name": "n1", "devices": 2}], "submit_us": 1790000000000000,
        "start_us": 1790000001000000, "cause": "none", "model_source": "measured",
+       "profile": "passive",
        "history": [{"time_us": 1790000000000000, "generation": 1, "size": 1, "global_batch": 128,
                     "state": "starting", "reason": "alone in the cluster"},
                    {"time_us": 1790000060000000, "generation": 3, "size": 2, "global_batch": 512,
@@ -178,6 +179,7 @@ def show_tells_plan_and_history():
         assert out.startswith("job 17 mlp: running\n"), out
         assert "2 gpus, batch 512: 1 pass of at most 256 samples on each, generation 3" in out, out
         assert "samples      300 of 600 (50%)" in out, out
+        assert "\nprofile      passive\n" in out, out
         assert re.search(r"^2026-\S+ \S+ +3  resizing +2 +512  pays back in 12 s$", out, re.M), out
         assert json.loads(d.run("show", "17", "--json").expect(0).out) == JOB
         assert d.requests[0][:2] == ("GET", "/v1/jobs/17")

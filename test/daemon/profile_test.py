@@ -123,6 +123,9 @@ def an_update_says_what_holds_at_once():
         n = len(models(rig, job))
         trained(rig, job, rig.job(job)["samples_done"] // PLANNED + 100)
         assert rig.job(job)["model_source"] == "prior" and len(models(rig, job)) == n
+        answer = rig.ask("PATCH", f"/v1/jobs/{job}", {"profile": "passive"})
+        assert rig.job(job)["model_source"] in ("family", "measured")
+        measured(rig, job)  # what was heard before is not taken for told
         answer = rig.ask("PATCH", f"/v1/jobs/{job}", {"profile": "never"})
         assert answer.status == 400 and "probe, passive, off" in answer.json["detail"], answer
         end(rig, job)
