@@ -3,6 +3,7 @@
 """restart_test.py - daemons come and go, jobs train on (R09)."""
 
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -133,17 +134,27 @@ def shim_that_dies_under_a_living_daemon_is_noticed():
         rig.check_books()
 
 
+def descriptors(pid):
+    """What its open descriptors lead to; one that closes meanwhile leads nowhere."""
+    there = pathlib.Path(f"/proc/{pid}/fd")
+    found = set()
+    for fd in os.listdir(there):
+        try:
+            found.add(os.readlink(there / fd))
+        except FileNotFoundError:
+            pass
+    return found
+
+
 def shims_inherit_no_descriptor_of_the_daemon():
     with Rig() as rig:
         rig.start()
         job = rig.loop()
         rig.wait(job, "running")
         rig.get(f"/v1/jobs/{job}/wait?timeout_s=0")
-        own = {os.readlink(f"/proc/{rig.process.pid}/fd/{fd}")
-               for fd in os.listdir(f"/proc/{rig.process.pid}/fd")}
+        own = descriptors(rig.process.pid)
         for pid, _ in rig.processes():
-            links = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
-            shared = {link for link in links & own if link != "/dev/null"}
+            shared = {link for link in descriptors(pid) & own if link != "/dev/null"}
             assert not shared, f"pid {pid} has {shared}"
         rig.touch("go")
         rig.wait(job, "done")
