@@ -238,8 +238,8 @@ static struct figure time_replan(struct bench *b, struct alloc_result *result)
 
 static void run_shape(struct bench *b, enum sample_shape shape)
 {
-    const struct alloc_problem p = {b->rows, b->size->jobs,
-                                    b->size->devices - (shape == SAMPLE_GAP)};
+    bool is_gap = shape == SAMPLE_GAP || shape == SAMPLE_GAPS; /* fits no odd number */
+    const struct alloc_problem p = {b->rows, b->size->jobs, b->size->devices - is_gap};
     struct alloc_result result;
     struct figure f;
 

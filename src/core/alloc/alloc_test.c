@@ -505,9 +505,9 @@ static void replicas_are_settled_without_a_search(void **state)
     assert_int_equal(result.proof, ALLOC_PROOF_LP);
 }
 
-/* All gains have the same slope, no sum of sizes is odd, and the bound counts on the odd
- * device because one row could take it at a loss: nothing can be ruled out. Too much to
- * search, and the answer says so. */
+/* Nearly all gains have the same slope and no sum of their sizes is odd, but the bound
+ * counts on the odd device, because a hundred rows could take it at a loss: nothing can
+ * be ruled out. Too much to search, and the answer says so. */
 static void beyond_the_budget_nothing_is_claimed(void **state)
 {
     enum { N = 4000 };
@@ -527,7 +527,8 @@ static void beyond_the_budget_nothing_is_claimed(void **state)
         rows[j] = (struct alloc_row){
             .options = &options[j], .n_options = 1, .held = -1, .may_wait = true};
     }
-    options[7] = (struct alloc_option){1, 1};
+    for (int32_t j = 0; j < 100; j++)
+        options[j] = (struct alloc_option){1, 1};
     assert_int_equal(alloc_solve(&p, &scratch, given, &result), 0);
     assert_false(result.is_certified);
     assert_int_equal(result.proof, ALLOC_PROOF_NONE);
@@ -541,6 +542,33 @@ static void beyond_the_budget_nothing_is_claimed(void **state)
     assert_true(used <= DEVICES_MAX - 1);
     assert_true(result.value == value);
     assert_true(value > (int64_t)(DEVICES_MAX - 4096) * 1000);
+}
+
+/* With one such row, or ten, the grain of the others decides. */
+static void a_few_odd_rows_are_no_trouble(void **state)
+{
+    enum { N = 4000 };
+    static struct alloc_option options[N];
+    static struct alloc_row rows[N];
+    static int32_t given[N];
+    const struct alloc_problem p = {rows, N, DEVICES_MAX - 1};
+    struct rng rng = rng_stream(SEED, "grain");
+    struct alloc_result result;
+
+    (void)state;
+    for (int32_t j = 0; j < N; j++) {
+        int32_t size = 4096 + 2 * (int32_t)rng_below(&rng, 2049);
+
+        options[j] = (struct alloc_option){size, (int64_t)size * 1000};
+        if (j % 400 == 7)
+            options[j] = (struct alloc_option){1, 1};
+        rows[j] = (struct alloc_row){
+            .options = &options[j], .n_options = 1, .held = -1, .may_wait = true};
+    }
+    assert_int_equal(alloc_solve(&p, &scratch, given, &result), 0);
+    assert_true(result.is_certified);
+    assert_int_equal(result.proof, ALLOC_PROOF_SEARCH);
+    assert_true(result.value == (int64_t)(DEVICES_MAX - 2) * 1000 + 1);
 }
 
 static int release_scratch(void **state)
@@ -572,6 +600,7 @@ int main(void)
         cmocka_unit_test(the_largest_problem_does_not_overflow),
         cmocka_unit_test(replicas_are_settled_without_a_search),
         cmocka_unit_test(beyond_the_budget_nothing_is_claimed),
+        cmocka_unit_test(a_few_odd_rows_are_no_trouble),
     };
 
     return cmocka_run_group_tests(tests, NULL, release_scratch);

@@ -7,17 +7,19 @@
  * and room that no sum of sizes meets. */
 #include "core/alloc/sample.h"
 
+#include <stdbool.h>
+
 #include "base/assert.h"
 #include "base/units.h"
 
 const char *sample_shape_name(enum sample_shape shape)
 {
     static const char *const names[] = {
-        [SAMPLE_CONCAVE] = "concave", [SAMPLE_STEPS] = "steps",
-        [SAMPLE_NOISY] = "noisy",     [SAMPLE_GAPPY] = "gappy",
-        [SAMPLE_EQUAL] = "equal",     [SAMPLE_CORRELATED] = "correlated",
-        [SAMPLE_GAP] = "gap",         [SAMPLE_ONE_SIZE] = "one-size",
-        [SAMPLE_HUGE] = "huge",
+        [SAMPLE_CONCAVE] = "concave",   [SAMPLE_STEPS] = "steps",
+        [SAMPLE_NOISY] = "noisy",       [SAMPLE_GAPPY] = "gappy",
+        [SAMPLE_EQUAL] = "equal",       [SAMPLE_CORRELATED] = "correlated",
+        [SAMPLE_GAP] = "gap",           [SAMPLE_GAPS] = "gaps",
+        [SAMPLE_ONE_SIZE] = "one-size", [SAMPLE_HUGE] = "huge",
     };
 
     ASSERT(shape < SAMPLE_SHAPE_MAX);
@@ -77,12 +79,13 @@ static void make_equal(struct maker *m)
     m->row->may_wait = true;
 }
 
-static void make_gap(struct maker *m, int32_t j)
+/* Even sizes, or the odd ones below them at a hundredth of their value. */
+static void make_gap(struct maker *m, bool is_odd)
 {
     int32_t top = i32_max(1, m->max_size / 2);
 
     for (int32_t k = 1; k <= top; k++)
-        if (j == 0)
+        if (is_odd)
             add(m, 2 * k - 1, (int64_t)k * 100);
         else if (k % 4 == 1 && 2 * k <= m->max_size)
             add(m, 2 * k, (int64_t)k * 20000);
@@ -102,7 +105,10 @@ static void make_adversarial(struct maker *m, enum sample_shape shape, int32_t j
         m->row->may_wait = true;
         break;
     case SAMPLE_GAP:
-        make_gap(m, j);
+        make_gap(m, j == 0);
+        break;
+    case SAMPLE_GAPS:
+        make_gap(m, j % 16 == 0);
         break;
     case SAMPLE_ONE_SIZE:
         add(m, (m->max_size + 1) / 2, rng_between(m->rng, 0, 1000000));

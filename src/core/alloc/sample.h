@@ -18,6 +18,7 @@ enum sample_shape {
     SAMPLE_EQUAL,      /* adversarial: every device is worth the same everywhere */
     SAMPLE_CORRELATED, /* value = size and a constant, one option a row, all may wait */
     SAMPLE_GAP,        /* even sizes at equal ratios; one row could fill the odd device */
+    SAMPLE_GAPS,       /* the same, with many such rows, each at a loss */
     SAMPLE_ONE_SIZE,   /* all options of one size */
     SAMPLE_HUGE,       /* values without a shape, up to the limit of the integers */
     SAMPLE_SHAPE_MAX

@@ -22,6 +22,11 @@
  * row while slack shrinks with each better solution; when no state lives, what was found
  * is optimal. On usual problems some dozens of rows are freed, of however many.
  *
+ * Sizes often have a grain: most jobs move in steps of a node's eight devices, and a few
+ * do not. No price sees that, and all states would live to the end. So those few are
+ * freed first, and from then on what is left of the room modulo the grain is lost to each
+ * state (when it has too many devices, so is what it gives back beyond need).
+ *
  * Invariants:
  *   1. 0 <= z <= slack < 2^61 for each state, so z can be had from products that wrap.
  *   2. Rows come in an order that the curves alone decide, first up, then down, and so
@@ -40,6 +45,9 @@
 /* The budget: states looked at. About three nanoseconds apiece. */
 #define SEARCH_WORK_MAX  ((int64_t)1 << 26)
 #define SEARCH_NODES_MAX ((size_t)1 << 21)
+
+/* More rows than this that do not go with the grain, and there is none. */
+#define ODD_MAX 64
 
 /* No state is farther from the room. */
 #define REACH_MAX (DEVICES_MAX + (int64_t)JOBS_MAX * SIZE_MAX_DEVICES)
@@ -60,6 +68,9 @@ struct search {
     int64_t bound;
     int32_t node;
     struct gate up, down;
+    int32_t grain;  /* the steps of all rows that are still fixed are multiples of this */
+    int32_t common; /* what it is when the odd rows are free */
+    int32_t n_odd;  /* these stand in s->active */
     int64_t work;
 };
 
@@ -84,14 +95,26 @@ static int64_t loss_of(const struct search *f, int64_t devices, int64_t gain)
     return (int64_t)(worth - (uint64_t)f->price_devices * (uint64_t)gain);
 }
 
-static bool may_lead_on(const struct search *f, int32_t devices, int64_t gain)
+/* What a state loses beyond its own loss by the devices that it leaves or lacks; more
+ * than any slack when it is out of reach. */
+static int64_t loss_ahead(const struct search *f, int32_t devices)
 {
-    int64_t away = f->room - devices;
+    int64_t away = f->room - devices, wasted = 0;
     const struct gate *gate = away >= 0 ? &f->up : &f->down;
 
+    if (f->grain > 1) {
+        wasted = (away % f->grain + f->grain) % f->grain;
+        away -= wasted;
+    }
     away = away >= 0 ? away : -away;
-    return away <= gate->reach &&
-           loss_of(f, devices, gain) <= f->slack - away * gate->cost;
+    return away <= gate->reach ? away * gate->cost + wasted * f->price_gain : INT64_MAX;
+}
+
+static bool may_lead_on(const struct search *f, int32_t devices, int64_t gain)
+{
+    int64_t ahead = loss_ahead(f, devices);
+
+    return ahead <= f->slack && loss_of(f, devices, gain) <= f->slack - ahead;
 }
 
 /* The first edge of a row that is still fixed, or NULL. */
@@ -311,6 +334,8 @@ static int join(struct search *f, int32_t j)
     int rc;
 
     f->s->curves[j].is_joined = true;
+    if (f->n_odd > 0 && j == f->s->active[f->n_odd - 1])
+        f->grain = f->common;
     rc = find_moves(f, j, &n_moves);
     if (rc < 0)
         return rc;
@@ -339,17 +364,38 @@ static int64_t best_hope(const struct search *f)
 
     for (size_t i = 0; i < f->w->now.n; i++) {
         const struct search_state *state = &f->w->now.states[i];
-        int64_t away = f->room - state->devices;
-        const struct gate *gate = away >= 0 ? &f->up : &f->down;
         int64_t left;
 
         if (!may_lead_on(f, state->devices, state->gain))
             continue;
-        away = away >= 0 ? away : -away;
-        left = f->slack - loss_of(f, state->devices, state->gain) - away * gate->cost;
+        left = f->slack - loss_of(f, state->devices, state->gain) -
+               loss_ahead(f, state->devices);
         hope = i64_max(hope, f->gain + 1 + left / f->price_devices);
     }
     return i64_min(hope, f->bound);
+}
+
+/* The grain of the row that sets the price, made finer by every row that has one in
+ * common with it. The few that have none are freed first. */
+static int32_t find_grain(struct search *f)
+{
+    struct solver *s = f->s;
+    int32_t grain = s->up.n > 0 ? s->curves[s->price.row].divisor : 1;
+
+    f->n_odd = 0;
+    for (int32_t j = 0; j < s->n_rows && grain > 1; j++) {
+        int32_t common = curve_divisor(s->curves[j].divisor, grain);
+
+        if (common > 1)
+            grain = common;
+        else if (f->n_odd < ODD_MAX)
+            s->active[f->n_odd++] = j;
+        else
+            grain = 1;
+    }
+    if (grain == 1)
+        f->n_odd = 0;
+    return grain;
 }
 
 /* The row to free next: by turns that whose edge up, and that whose edge down, is closest
@@ -359,6 +405,8 @@ static int32_t next_row(const struct search *f, int32_t turn)
     const struct edge *up = first_fixed(f->s, &f->s->up, 1);
     const struct edge *down = first_fixed(f->s, &f->s->down, -1);
 
+    if (turn < f->n_odd)
+        return f->s->active[turn];
     if (up && (turn % 2 == 0 || !down))
         return up->row;
     return down ? -down->row : -1;
@@ -367,6 +415,8 @@ static int32_t next_row(const struct search *f, int32_t turn)
 /* Returns 0 when nothing better is left; E_LIMIT at the end of the budget; E_NOMEM. */
 static int expand(struct search *f)
 {
+    f->grain = 1;
+    f->common = find_grain(f);
     for (int32_t turn = 0; f->gain < f->bound && f->w->now.n > 0; turn++) {
         int32_t j = next_row(f, turn);
         int rc;
