@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* alloc_bench.c - how long an allocation takes, from rows in memory, nothing cached.
  *
- * Rows are those of jobs like the four classes of the reference workload (compute,
- * balanced, communication, launch bound). Kinds: mixed, each row with its own numbers, so
- * that no two are equal; replan, the same after one job left, the others holding what
- * they were given; alike, all rows of a class equal, so that price tells nothing apart;
- * hard, random values without any shape. Where it is feasible in reasonable time the same
- * problem goes through the recurrence as the paper has it, in the same run: `ratio` says
- * how many times longer that takes, and it moves less from machine to machine than
- * nanoseconds do.
+ * Problems are those of sample.h, in sizes from a rack to a data centre. The same one
+ * also goes through the recurrence as the paper has it (choices kept, infeasible as a
+ * state) where that is done in reasonable time: `ratio` says how many times longer it
+ * takes in the same run, and moves less from machine to machine than nanoseconds do.
+ * `replan` is the median over events of one row changed, added or removed, or some
+ * devices more or less, each through memo.h.
  *
  * One JSON line for each figure. Usage: alloc_bench [seed] */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/assert.h"
@@ -22,41 +21,21 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "core/alloc/alloc.h"
+#include "core/alloc/memo.h"
+#include "core/alloc/sample.h"
 
-#define SIZES_MAX           256
 #define RUNS_MAX            50
+#define EVENTS              200
 #define BUDGET_NS           INT64_C(500000000) /* for the runs of one figure */
 #define REFERENCE_MAX_CELLS INT64_C(20000000)
 
-static const struct job_class {
-    double fixed_s, sample_s; /* of an iteration */
-    double parameters;
-    int32_t device_batch, batch_max;
-} classes[] = {
-    {0.025, 0.0050, 25e6, 64, 512},
-    {0.020, 0.0016, 45e6, 64, 512},
-    {0.015, 0.0005, 120e6, 128, 1024},
-    {0.040, 0.0001, 3e6, 256, 1024},
-};
-
 static const struct bench_case {
-    const char *name;
     int32_t jobs, devices, sizes;
-    enum { MIXED, REPLAN, ALIKE, HARD } kind;
 } cases[] = {
-    {"alloc_100x400", 100, 400, 10, MIXED},
-    {"alloc_100x400_replan", 100, 400, 10, REPLAN},
-    {"alloc_100x400_alike", 100, 400, 10, ALIKE},
-    {"alloc_100x400_hard", 100, 400, 10, HARD},
-    {"alloc_1000x4000", 1000, 4000, 16, MIXED},
-    {"alloc_1000x4000_alike", 1000, 4000, 16, ALIKE},
-    {"alloc_1000x4000_hard", 1000, 4000, 16, HARD},
-    {"alloc_10000x16384", 10000, 16384, 64, MIXED},
-    {"alloc_10000x16384_replan", 10000, 16384, 64, REPLAN},
-    {"alloc_10000x16384_alike", 10000, 16384, 64, ALIKE},
-    {"alloc_10000x16384_hard", 10000, 16384, 64, HARD},
-    {"alloc_10000x100000", 10000, 100000, 256, MIXED},
-    {"alloc_10000x100000_hard", 10000, 100000, 256, HARD},
+    {100, 400, 16},
+    {1000, 4096, 64},
+    {10000, 16384, 64},
+    {10000, 100000, 256},
 };
 
 static int64_t now_ns(void)
@@ -65,36 +44,6 @@ static int64_t now_ns(void)
 
     (void)timespec_get(&t, TIME_UTC);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static double rate(const struct job_class *c, int32_t k, double scale)
-{
-    int32_t batch = i32_min(c->device_batch, i32_max(1, c->batch_max * 4 / k));
-    double comm = k > 1 ? 2.0 * (k - 1) * 1e-4 +
-                              2.0 * (k - 1) / k * 4.0 * c->parameters * scale / 3e9
-                        : 0.0;
-
-    return batch * k / (c->fixed_s + c->sample_s * batch + comm);
-}
-
-static void make_rows(struct alloc_row *rows, struct alloc_option *options,
-                      const struct bench_case *b, struct rng *rng)
-{
-    for (int32_t j = 0; j < b->jobs; j++) {
-        const struct job_class *c = &classes[rng_below(rng, ARRAY_SIZE(classes))];
-        double scale = b->kind == ALIKE ? 1.0 : 0.5 + rng_double(rng);
-        struct alloc_option *o = options + (size_t)j * SIZES_MAX;
-        int32_t n = b->kind == ALIKE ? b->sizes : (int32_t)rng_between(rng, 1, b->sizes);
-
-        for (int32_t k = 1; k <= n; k++) {
-            double value = 1e6 * rate(c, k, scale) / rate(c, 1, scale);
-
-            o[k - 1] = (struct alloc_option){k, (int64_t)(value + 0.5)};
-            if (b->kind == HARD)
-                o[k - 1].value = rng_between(rng, 0, 1000000) * k;
-        }
-        rows[j] = (struct alloc_row){.options = o, .n_options = n};
-    }
 }
 
 /* P(j, k) for one j and all k, as the paper has it. */
@@ -107,7 +56,9 @@ static void reference_row(const struct alloc_row *row, const struct sums *last,
                           const struct sums *next, uint16_t *choice, int32_t devices)
 {
     for (int32_t k = 0; k <= devices; k++) {
-        next->is_feasible[k] = false;
+        next->is_feasible[k] = row->may_wait && last->is_feasible[k];
+        next->value[k] = last->value[k];
+        choice[k] = UINT16_MAX;
         for (int32_t i = 0; i < row->n_options && row->options[i].size <= k; i++) {
             int32_t before = k - row->options[i].size;
             int64_t sum = last->value[before] + row->options[i].value;
@@ -149,7 +100,7 @@ static int64_t time_reference(const struct alloc_problem *p, int64_t value)
         ASSERT(sums[i].value && sums[i].is_feasible);
     }
     ASSERT(choice);
-    for (int run = 0; run < 5; run++) {
+    for (int run = 0; run < 2; run++) {
         int64_t start = now_ns();
 
         ASSERT(reference(p, sums, choice) == value);
@@ -170,9 +121,14 @@ static int compare_times(const void *pa, const void *pb)
     return (*a > *b) - (*a < *b);
 }
 
-/* The median time of a solve with warm scratch. */
-static int64_t time_solve(const struct alloc_problem *p, int32_t *sizes,
-                          struct alloc_result *result)
+struct figure {
+    const char *kind; /* of the name; "" for a solve */
+    int64_t ns, worst_ns, reference_ns;
+};
+
+/* Median and worst time of a solve with warm scratch. */
+static struct figure time_solve(const struct alloc_problem *p, int32_t *sizes,
+                                struct alloc_result *result)
 {
     struct alloc_scratch scratch;
     int64_t times[RUNS_MAX];
@@ -189,7 +145,7 @@ static int64_t time_solve(const struct alloc_problem *p, int32_t *sizes,
     } while (n < RUNS_MAX && now_ns() - begin < BUDGET_NS);
     alloc_scratch_release(&scratch);
     qsort(times, (size_t)n, sizeof times[0], compare_times);
-    return times[n / 2];
+    return (struct figure){"", times[n / 2], times[n - 1], 0};
 }
 
 static const char *proof_name(enum alloc_proof proof)
@@ -205,52 +161,127 @@ static const char *proof_name(enum alloc_proof proof)
     return "unknown";
 }
 
-static void print_figure(const struct bench_case *b, uint64_t seed, int64_t ns,
-                         int64_t reference_ns, const struct alloc_result *result)
+static void print_figure(const struct bench_case *b, enum sample_shape shape,
+                         const struct figure *f, const struct alloc_result *result)
 {
-    (void)printf("{\"bench\": \"%s\", \"value\": %.3f, \"unit\": \"us\", \"better\": "
-                 "\"less\", \"ns\": %" PRId64 ", \"jobs\": %d, \"devices\": %d, "
-                 "\"proof\": \"%s\", \"seed\": %" PRIu64,
-                 b->name, (double)ns / 1e3, ns, b->jobs, b->devices,
-                 proof_name(result->proof), seed);
-    if (reference_ns > 0)
-        (void)printf(", \"reference_ns\": %" PRId64 ", \"ratio\": %.2f", reference_ns,
-                     (double)reference_ns / (double)ns);
+    (void)printf("{\"bench\": \"alloc_%dx%d_%s%s\", \"value\": %.3f, \"unit\": "
+                 "\"us\", \"better\": \"less\", \"ns\": %" PRId64
+                 ", \"worst_ns\": %" PRId64
+                 ", \"jobs\": %d, \"devices\": %d, \"max_size\": %d, "
+                 "\"certified\": %s, \"proof\": \"%s\", \"gap_ppm\": %.3f",
+                 b->jobs, b->devices, sample_shape_name(shape), f->kind,
+                 (double)f->ns / 1e3, f->ns, f->worst_ns, b->jobs, b->devices, b->sizes,
+                 result->is_certified ? "true" : "false", proof_name(result->proof),
+                 (double)(result->bound - result->objective) * 1e6 /
+                     (double)i64_max(1, result->objective));
+    if (f->reference_ns > 0)
+        (void)printf(", \"reference_ns\": %" PRId64 ", \"ratio\": %.2f", f->reference_ns,
+                     (double)f->reference_ns / (double)f->ns);
     (void)printf("}\n");
 }
 
-static void run_case(const struct bench_case *b, uint64_t seed)
-{
-    struct rng rng = rng_stream(seed, "rows");
-    struct alloc_row *rows = mem_new((size_t)b->jobs, sizeof *rows);
-    struct alloc_option *options = mem_new((size_t)b->jobs * SIZES_MAX, sizeof *options);
-    int32_t *sizes = mem_new((size_t)b->jobs, sizeof *sizes);
-    struct alloc_problem p = {rows, b->jobs, b->devices};
-    struct alloc_result result;
-    int64_t ns, reference_ns = 0;
+struct bench {
+    const struct bench_case *size;
+    struct rng rng;
+    struct alloc_row *rows;
+    struct alloc_option *options;
+    int32_t *sizes; /* room for one row more */
+};
 
-    ASSERT(rows && options && sizes);
-    make_rows(rows, options, b, &rng);
-    ns = time_solve(&p, sizes, &result);
-    if (b->kind == REPLAN) {
-        for (int32_t j = 0; j < b->jobs; j++)
-            rows[j].held = sizes[j];
-        p.n_rows--;
-        ns = time_solve(&p, sizes, &result);
+/* One event: by turns a row with other values, one less, that one again, other devices.
+ */
+static void happen(struct bench *b, struct alloc_memo *memo, int event)
+{
+    int32_t at = (int32_t)rng_below(&b->rng, (uint64_t)b->size->jobs - 1);
+    struct alloc_row row;
+
+    switch (event % 4) {
+    case 0:
+        row = b->rows[at];
+        row.options += row.n_options > 1;
+        row.n_options -= row.n_options > 1;
+        alloc_memo_replace(memo, at, &row);
+        break;
+    case 1:
+        alloc_memo_remove(memo, at);
+        break;
+    case 2:
+        row = b->rows[at];
+        ASSERT(alloc_memo_insert(memo, at, &row) == 0);
+        break;
+    default:
+        alloc_memo_set_devices(memo, b->size->devices - (int32_t)rng_below(&b->rng, 65));
     }
-    if ((int64_t)b->jobs * b->devices <= REFERENCE_MAX_CELLS)
-        reference_ns = time_reference(&p, result.value);
-    print_figure(b, seed, ns, reference_ns, &result);
-    mem_free(rows);
-    mem_free(options);
-    mem_free(sizes);
+}
+
+static struct figure time_replan(struct bench *b, struct alloc_result *result)
+{
+    struct alloc_memo *memo = alloc_memo_new();
+    static int64_t times[EVENTS];
+
+    ASSERT(memo);
+    for (int32_t j = 0; j < b->size->jobs; j++)
+        ASSERT(alloc_memo_insert(memo, j, &b->rows[j]) == 0);
+    alloc_memo_set_devices(memo, b->size->devices);
+    ASSERT(alloc_memo_solve(memo, b->sizes, result) == 0);
+    for (int i = 0; i < EVENTS; i++) {
+        int64_t start = now_ns();
+
+        happen(b, memo, i);
+        ASSERT(alloc_memo_solve(memo, b->sizes, result) == 0);
+        times[i] = now_ns() - start;
+    }
+    alloc_memo_free(memo);
+    qsort(times, EVENTS, sizeof times[0], compare_times);
+    return (struct figure){"_replan", times[EVENTS / 2], times[EVENTS - 1], 0};
+}
+
+static void run_shape(struct bench *b, enum sample_shape shape)
+{
+    bool is_gap = shape == SAMPLE_GAP || shape == SAMPLE_GAPS; /* fits no odd number */
+    const struct alloc_problem p = {b->rows, b->size->jobs, b->size->devices - is_gap};
+    struct alloc_result result;
+    struct figure f;
+
+    sample_fill(&b->rng, shape, b->size->jobs, b->size->sizes, b->rows, b->options);
+    if (alloc_shortage(&p) > 0)
+        return;
+    f = time_solve(&p, b->sizes, &result);
+    if ((int64_t)b->size->jobs * b->size->devices <= REFERENCE_MAX_CELLS)
+        f.reference_ns = time_reference(&p, result.value);
+    print_figure(b->size, shape, &f, &result);
+    if (shape <= SAMPLE_GAPPY) {
+        f = time_replan(b, &result);
+        print_figure(b->size, shape, &f, &result);
+    }
+}
+
+static void run_case(const struct bench_case *size, uint64_t seed)
+{
+    struct bench b = {.size = size, .rng = rng_stream(seed, "rows")};
+    size_t n = (size_t)size->jobs;
+
+    b.rows = mem_new(n, sizeof *b.rows);
+    b.options = mem_new(n * (size_t)size->sizes, sizeof *b.options);
+    b.sizes = mem_new(n + 1, sizeof *b.sizes);
+    ASSERT(b.rows && b.options && b.sizes);
+    for (int shape = 0; shape < SAMPLE_SHAPE_MAX; shape++)
+        run_shape(&b, (enum sample_shape)shape);
+    mem_free(b.rows);
+    mem_free(b.options);
+    mem_free(b.sizes);
 }
 
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    struct rusage usage;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         run_case(&cases[i], seed);
+    (void)getrusage(RUSAGE_SELF, &usage);
+    (void)printf("{\"bench\": \"alloc_memory\", \"value\": %.1f, \"unit\": \"MB\", "
+                 "\"better\": \"less\"}\n",
+                 (double)usage.ru_maxrss / 1e3);
     return 0;
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """alloc_cbc.py - the allocator against CBC, an integer programming solver, on problems
-that are too large for brute force: 40 jobs of up to 16 sizes on 64 devices.
+that are too large for brute force: 40 to 200 jobs of up to 24 sizes.
 
 CBC gets the problem as the textbook has it, one binary variable for each (job, size), and
-shares nothing with us but the numbers. Both objectives are compared: value alone, and
-value first with unchanged jobs second. CBC works in floating point with tolerances, so
-values are small enough to be exact, and its answer is added up again here in integers.
+shares nothing with us but the numbers. It has 5 seconds for each; then ours must be at
+least its solution and at most its bound, and equal where CBC says that it is optimal. CBC
+works in floating point with tolerances, so its solution is added up again here in integers,
+and where sums pass 10^9 its bound is trusted to nine digits.
 
 Prints TAP. Needs cbc (skipped by name without it) and $ELASTANE_BUILD, or a directory
 given as argument, in which alloc_cli was built."""
@@ -14,23 +15,24 @@ given as argument, in which alloc_cli was built."""
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
-JOBS = 40
-SIZES = 16
-DEVICES = 64
-SEEDS = range(1, 13)
+SEEDS = range(1, 201)
+SECONDS = 5
+KINDS = ["mixed", "concave", "dips", "wild", "equal", "correlated", "gap", "one-size", "huge"]
 
 
-def random_row(rng):
+def usual_row(rng, kind, sizes):
     """One job: (may_wait, held, {size: value}), with gaps, dips and values below zero."""
-    kind = rng.choice(["concave", "dips", "wild"])
+    if kind == "mixed":
+        kind = rng.choice(["concave", "dips", "wild"])
     options = {}
     value = 0
-    for size in range(rng.choice([1, 1, 1, 2]), SIZES + 1):
+    for size in range(rng.choice([1, 1, 1, 2]), sizes + 1):
         if kind == "concave":
             value += rng.randint(0, 200) // size
         elif kind == "dips":
@@ -39,9 +41,34 @@ def random_row(rng):
             value = rng.randint(-100, 900)
         if not options or rng.random() < 0.8:
             options[size] = value
-    may_wait = rng.random() < 0.3
-    held = rng.choice([0] + list(options))
-    return may_wait, held, options
+    return rng.random() < 0.3, rng.choice([0] + list(options)), options
+
+
+def adversarial_row(rng, kind, sizes, job):
+    """What knapsack solvers do not like: no price tells one choice from another."""
+    few = sorted(rng.sample(range(1, sizes + 1), min(4, sizes)))
+    if kind == "equal":
+        options = {size: 10 * size for size in few}
+    elif kind == "correlated":
+        options = {few[-1]: 10 * few[-1] + sizes}
+    elif kind == "gap":
+        options = {2 * size - (job == 0): 20 * size - 19 * (job == 0) for size in few}
+    elif kind == "one-size":
+        options = {sizes // 2: rng.randint(0, 900)}
+    else:
+        options = {size: rng.randint(-2**30, 2**30) for size in few}
+    return True, rng.choice([-1] + list(options)), options
+
+
+def random_problem(seed):
+    rng = random.Random(seed)
+    kind = KINDS[seed % len(KINDS)]
+    jobs = rng.randint(40, 200)
+    sizes = rng.choice([4, 16, 24])
+    devices = rng.randint(jobs * 2, jobs * 5) | 1
+    if kind in KINDS[:4]:
+        return kind, [usual_row(rng, kind, sizes) for _ in range(jobs)], devices
+    return kind, [adversarial_row(rng, kind, sizes, job) for job in range(jobs)], devices
 
 
 def as_input(rows, devices):
@@ -76,17 +103,18 @@ def as_lp(table, jobs, devices):
 
 
 def solve_with_cbc(cbc, table, jobs, devices):
-    """CBC's optimum in integers, or None when it says infeasible."""
+    """CBC's solution in integers (None: infeasible), and a bound (None: it gave none)."""
     with tempfile.TemporaryDirectory() as folder:
         problem = pathlib.Path(folder, "problem.lp")
         answer = pathlib.Path(folder, "answer.txt")
         problem.write_text(as_lp(table, jobs, devices))
-        subprocess.run([cbc, problem, "ratioGap", "0", "allowableGap", "0", "seconds", "60",
-                        "solve", "solution", answer], check=True, stdout=subprocess.DEVNULL)
+        log = subprocess.run([cbc, problem, "ratioGap", "0", "allowableGap", "0", "seconds",
+                              str(SECONDS), "solve", "solution", answer], check=True,
+                             text=True, stdout=subprocess.PIPE).stdout
         head, *lines = answer.read_text().splitlines()
     if head.startswith("Infeasible") or head.startswith("Integer infeasible"):
-        return None
-    if not head.startswith("Optimal"):
+        return None, None
+    if not head.startswith("Optimal") and not head.startswith("Stopped on time"):
         raise RuntimeError(f"cbc says: {head}")
     total = used = 0
     for line in lines:
@@ -96,11 +124,14 @@ def solve_with_cbc(cbc, table, jobs, devices):
             total += table[job, size]
             used += size
     assert used <= devices
-    return total
+    if head.startswith("Optimal"):
+        return total, total
+    bound = re.search(r"^Upper bound:\s+(-?[0-9.e+]+)", log, re.MULTILINE)
+    return total, float(bound[1]) if bound else None
 
 
-def solve_with_ours(cli, rows, devices):
-    """(value, objective), or None; checks that the sizes are worth that."""
+def solve_with_ours(cli, rows, devices, factor):
+    """The objective, or None; checks that the sizes are worth that."""
     out = subprocess.run([cli], input=as_input(rows, devices), check=True, text=True,
                          stdout=subprocess.PIPE).stdout
     if out.startswith("infeasible"):
@@ -111,26 +142,26 @@ def solve_with_ours(cli, rows, devices):
     assert sum(sizes) <= devices
     assert value == sum(weights(rows, 1)[job, size] - (size == rows[job][1])
                         for job, size in enumerate(sizes))
+    table = weights(rows, factor)
+    assert objective == sum(table[job, size] for job, size in enumerate(sizes))
     assert certified == 1 and bound == objective
-    return value, objective
+    return objective
 
 
 def compare(cbc, cli, seed):
-    """What differs, or None."""
-    rng = random.Random(seed)
-    rows = [random_row(rng) for _ in range(JOBS)]
-    devices = rng.choice([DEVICES, DEVICES, DEVICES - 7, 30])
-    factor = 64  # the least power of two above 40
-    ours = solve_with_ours(cli, rows, devices)
-    with_bonus = weights(rows, factor)
-    value_only = {key: weight // factor for key, weight in with_bonus.items()}
-    value = solve_with_cbc(cbc, value_only, JOBS, devices)
-    objective = solve_with_cbc(cbc, with_bonus, JOBS, devices)
-    if ours is None:
-        return None if value is None and objective is None else f"cbc found {value}, we nothing"
-    if ours != (value, objective):
-        return f"cbc found value {value}, objective {objective}; we {ours}"
-    return None
+    """(what the problem was, what is wrong or None)."""
+    kind, rows, devices = random_problem(seed)
+    factor = 2 ** len(rows).bit_length()
+    ours = solve_with_ours(cli, rows, devices, factor)
+    solution, bound = solve_with_cbc(cbc, weights(rows, factor), len(rows), devices)
+    name = f"{kind}, {len(rows)} jobs, {devices} devices"
+    if ours is None or solution is None:
+        return name, None if ours is solution else f"cbc found {solution}, we {ours}"
+    if ours < solution:
+        return name, f"cbc found {solution}, we {ours}"
+    if bound is not None and ours > bound + (abs(bound) * 1e-9 if abs(bound) > 1e9 else 0):
+        return name, f"cbc's bound is {bound}, ours {ours}"
+    return name + ("" if bound == solution else f" (cbc: {solution} to {bound})"), None
 
 
 def main():
@@ -143,9 +174,9 @@ def main():
     print(f"1..{len(SEEDS)}")
     failed = 0
     for number, seed in enumerate(SEEDS, 1):
-        wrong = compare(cbc, cli, seed)
+        name, wrong = compare(cbc, cli, seed)
         failed += wrong is not None
-        print(f"{'not ok' if wrong else 'ok'} {number} - seed {seed}"
+        print(f"{'not ok' if wrong else 'ok'} {number} - seed {seed}: {name}"
               + (f"\n# {wrong}" if wrong else ""), flush=True)
     return 1 if failed else 0
 

@@ -84,6 +84,18 @@ void alloc_case_random(struct alloc_case *c, struct rng *rng, enum case_shape sh
     }
 }
 
+void alloc_case_sample(struct alloc_case *c, struct rng *rng, enum sample_shape shape,
+                       const struct case_range *range)
+{
+    ASSERT(range->rows <= CASE_ROWS_MAX);
+    ASSERT(range->sizes <= CASE_OPTIONS_MAX);
+    c->problem.rows = c->rows;
+    c->problem.n_rows = (int32_t)rng_between(rng, 1, range->rows);
+    c->problem.devices = (int32_t)rng_between(rng, 0, range->devices);
+    sample_fill(rng, shape, c->problem.n_rows, (int32_t)rng_between(rng, 1, range->sizes),
+                c->rows, &c->options[0][0]);
+}
+
 static bool is_better(int64_t value, int32_t unchanged, const struct case_answer *than)
 {
     if (!than->is_feasible || value != than->value)

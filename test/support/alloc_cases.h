@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "core/alloc/alloc.h"
+#include "core/alloc/sample.h"
 
 #define CASE_ROWS_MAX    128
 #define CASE_OPTIONS_MAX 64
@@ -34,6 +35,10 @@ struct case_range {
 
 /* Fills c with numbers of rows and devices drawn from 0 up to the range. */
 void alloc_case_random(struct alloc_case *c, struct rng *rng, enum case_shape shape,
+                       const struct case_range *range);
+
+/* The same from sample.h, whose shapes are those of the benchmark; at least one row. */
+void alloc_case_sample(struct alloc_case *c, struct rng *rng, enum sample_shape shape,
                        const struct case_range *range);
 
 /* The best by lexicographic order (value, unchanged), weights not involved. */

@@ -18,15 +18,19 @@ struct reduced *alloc_lab_reduce(const struct alloc_problem *p)
     return reduced_build(&r, p) == 0 ? &r : NULL;
 }
 
-struct hull_result alloc_lab_hull(const struct reduced *r, int32_t *step)
-{
-    static int32_t corner[STEPS_MAX], n_corners[CASE_ROWS_MAX], reached[CASE_ROWS_MAX];
-    static struct hull_edge heap[CASE_ROWS_MAX];
-    struct hull_work work = {corner, n_corners, reached, heap};
-    struct hull_result result;
+static struct alloc_scratch scratch;
 
-    hull_solve(r, &work, step, &result);
-    return result;
+const struct solver *alloc_lab_solver(const struct alloc_problem *p,
+                                      struct alloc_result *ret)
+{
+    static int32_t sizes[CASE_ROWS_MAX];
+
+    return alloc_solve(p, &scratch, sizes, ret) == 0 ? scratch.solver : NULL;
+}
+
+void alloc_lab_release(void)
+{
+    alloc_scratch_release(&scratch);
 }
 
 int64_t alloc_lab_dp(const struct reduced *r, int32_t *step)

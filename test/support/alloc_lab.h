@@ -8,12 +8,15 @@
 
 #include <stdint.h>
 
-#include "core/alloc/hull.h"
 #include "core/alloc/reduced.h"
+#include "core/alloc/solver.h"
 
 /* NULL when p is infeasible; valid until the next call. */
 struct reduced *alloc_lab_reduce(const struct alloc_problem *p);
-struct hull_result alloc_lab_hull(const struct reduced *r, int32_t *step);
+/* A solver after a solve of p, for a look inside; NULL when p is infeasible. */
+const struct solver *alloc_lab_solver(const struct alloc_problem *p,
+                                      struct alloc_result *ret);
+void alloc_lab_release(void);
 /* The gain of the best solution. */
 int64_t alloc_lab_dp(const struct reduced *r, int32_t *step);
 

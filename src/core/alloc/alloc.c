@@ -1,33 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alloc.c - the way from rows to sizes.
+/* alloc.c - one problem, solved from nothing, and the check of its proof.
  *
- *     reduced   least sizes given out, the rest as steps; infeasible ends here
- *     hull      best marginal gain first, and a bound; if they meet, that proves it
- *     strike    what the gap between the two rules out is struck from the problem
- *     dp        exact search of what is left; skipped beyond its budget
+ * The work is done by solver.c. Here the rows are walked through before (every one is
+ * begun, so that infeasible ends here) and after: the sizes are looked up in the rows as
+ * they were given and must add up to the objective. That costs little, and no answer
+ * leaves unchecked.
  *
- * The answer of dp replaces that of hull only if it is better; either way it is optimal
- * then. Skipped, hull's answer stands with its bound, and is not certified.
+ * alloc_check_lp() shares no code with the solver. With the price g/d, any solution is
+ * worth at most
  *
- * All memory is one block of the scratch, cut up by map_memory(). It grows and is never
- * given back before alloc_scratch_release(). */
+ *     base + sum over rows of max(gain - g/d * devices) + g/d * room
+ *
+ * where base is what the least sizes are worth, and gain, devices and room count from
+ * there. Sums are kept as quotient and rest of d; only the whole is rounded. */
 #include "core/alloc/alloc.h"
 
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "core/alloc/dp.h"
-#include "core/alloc/hull.h"
+#include "base/units.h"
 #include "core/alloc/reduced.h"
-
-struct solver {
-    const struct alloc_problem *problem;
-    struct reduced reduced;
-    struct hull_work hull;
-    struct dp_work dp;
-    int32_t *step;
-    int32_t *sizes;
-};
+#include "core/alloc/solver.h"
 
 void alloc_scratch_init(struct alloc_scratch *s)
 {
@@ -36,11 +29,13 @@ void alloc_scratch_init(struct alloc_scratch *s)
 
 void alloc_scratch_release(struct alloc_scratch *s)
 {
-    mem_free(s->memory);
+    if (s->solver)
+        solver_release(s->solver);
+    mem_free(s->solver);
     alloc_scratch_init(s);
 }
 
-bool alloc_is_feasible(const struct alloc_problem *p)
+int64_t alloc_shortage(const struct alloc_problem *p)
 {
     int64_t sum = 0;
 
@@ -48,125 +43,15 @@ bool alloc_is_feasible(const struct alloc_problem *p)
         int32_t least = reduced_least(&p->rows[j]);
 
         if (least < 0)
-            return false;
+            return INT64_MAX;
         sum += least;
     }
-    return sum <= p->devices;
+    return sum - p->devices;
 }
 
-/* Cuts n items of that size off the front, on a boundary of 8 bytes. With memory NULL it
- * only counts. */
-static void *cut(void *memory, size_t *used, size_t n, size_t item_size)
+bool alloc_is_feasible(const struct alloc_problem *p)
 {
-    size_t at = *used;
-
-    *used += (n * item_size + 7) / 8 * 8;
-    return memory ? (char *)memory + at : NULL;
-}
-
-/* Points the solver's arrays into memory; returns the bytes they take. n_steps is at most
- * 2^28 and the cells are within DP_CELLS_MAX, so the sum fits. */
-static size_t map_memory(struct solver *s, void *memory, size_t n_steps,
-                         const struct dp_size *dp)
-{
-    size_t n = (size_t)s->problem->n_rows;
-    size_t used = 0;
-
-    s->reduced.steps = cut(memory, &used, n_steps, sizeof *s->reduced.steps);
-    s->reduced.least = cut(memory, &used, n, sizeof *s->reduced.least);
-    s->reduced.first = cut(memory, &used, n, sizeof *s->reduced.first);
-    s->reduced.end = cut(memory, &used, n, sizeof *s->reduced.end);
-    s->hull.corner = cut(memory, &used, n_steps, sizeof *s->hull.corner);
-    s->hull.n_corners = cut(memory, &used, n, sizeof *s->hull.n_corners);
-    s->hull.reached = cut(memory, &used, n, sizeof *s->hull.reached);
-    s->hull.heap = cut(memory, &used, n, sizeof *s->hull.heap);
-    s->step = cut(memory, &used, n, sizeof *s->step);
-    s->sizes = cut(memory, &used, n, sizeof *s->sizes);
-    if (!dp)
-        return used;
-    s->dp.low = cut(memory, &used, n, sizeof *s->dp.low);
-    s->dp.high = cut(memory, &used, n, sizeof *s->dp.high);
-    s->dp.cell = cut(memory, &used, n, sizeof *s->dp.cell);
-    s->dp.best = cut(memory, &used, (size_t)dp->room + 1, sizeof *s->dp.best);
-    s->dp.choice = cut(memory, &used, (size_t)dp->cells, sizeof *s->dp.choice);
-    return used;
-}
-
-/* Makes room in the scratch, keeps what is in it, and points the solver there. */
-static int reserve(struct solver *s, struct alloc_scratch *scratch, size_t n_steps,
-                   const struct dp_size *dp)
-{
-    size_t want = map_memory(s, NULL, n_steps, dp);
-
-    if (want > scratch->cap || !scratch->memory) {
-        size_t cap = want + want / 4; /* problems grow little by little */
-        void *memory = mem_resize(scratch->memory, cap, 1);
-
-        if (!memory)
-            return E_NOMEM;
-        scratch->memory = memory;
-        scratch->cap = cap;
-    }
-    (void)map_memory(s, scratch->memory, n_steps, dp);
-    return 0;
-}
-
-static void keep_sizes(struct solver *s)
-{
-    for (int32_t j = 0; j < s->reduced.n_rows; j++)
-        s->sizes[j] =
-            s->step[j] >= 0 ? s->reduced.steps[s->step[j]].size : s->reduced.least[j];
-}
-
-/* Looks for a solution better than hull's. Returns 0 when the better one of the two (its
- * objective in *objective, its sizes in s->sizes) is optimal; E_LIMIT when the search
- * would pass its budget; E_NOMEM. */
-static int improve(struct solver *s, struct alloc_scratch *scratch, size_t n_steps,
-                   const struct hull_result *hull, int64_t *objective)
-{
-    struct dp_size size;
-    int64_t found;
-
-    if (!hull_strike(&s->reduced, hull))
-        return 0;
-    size = dp_measure(&s->reduced);
-    if (size.cells > DP_CELLS_MAX || size.work > DP_WORK_MAX)
-        return E_LIMIT;
-    if (reserve(s, scratch, n_steps, &size) < 0)
-        return E_NOMEM;
-    found = s->reduced.base + dp_solve(&s->reduced, &size, &s->dp, s->step);
-    if (found > *objective) {
-        *objective = found;
-        keep_sizes(s);
-    }
-    return 0;
-}
-
-/* Solves the reduced problem into s->sizes, and says what was proved. */
-static int search(struct solver *s, struct alloc_scratch *scratch, size_t n_steps,
-                  struct alloc_result *ret)
-{
-    struct hull_result hull;
-    int rc;
-
-    hull_solve(&s->reduced, &s->hull, s->step, &hull);
-    keep_sizes(s);
-    ret->objective = s->reduced.base + hull.gain;
-    ret->bound = s->reduced.base + hull.bound;
-    if (hull.gain == hull.bound) {
-        ret->proof = ALLOC_PROOF_LP;
-    } else {
-        rc = improve(s, scratch, n_steps, &hull, &ret->objective);
-        if (rc == E_NOMEM)
-            return rc;
-        ASSERT(ret->objective <= ret->bound);
-        if (rc == 0) {
-            ret->proof = ALLOC_PROOF_SEARCH;
-            ret->bound = ret->objective;
-        }
-    }
-    ret->is_certified = ret->objective == ret->bound;
-    return 0;
+    return alloc_shortage(p) <= 0;
 }
 
 static int64_t value_of(const struct alloc_row *row, int32_t size)
@@ -189,42 +74,139 @@ static int64_t value_of(const struct alloc_row *row, int32_t size)
 }
 
 /* Adds up what the sizes are worth, from the rows as they were given. */
-static void add_up(const struct solver *s, struct alloc_result *ret)
+static void audit(const struct alloc_problem *p, const int32_t *sizes,
+                  const struct alloc_result *result)
 {
-    const struct alloc_problem *p = s->problem;
-    int64_t used = 0;
+    int64_t value = 0;
 
     for (int32_t j = 0; j < p->n_rows; j++) {
-        ret->value += value_of(&p->rows[j], s->sizes[j]);
-        ret->unchanged += s->sizes[j] == p->rows[j].held;
-        used += s->sizes[j];
+        ASSERT(sizes[j] > 0 || p->rows[j].may_wait);
+        value += value_of(&p->rows[j], sizes[j]);
     }
-    ASSERT(used <= p->devices);
-    ret->used = (int32_t)used;
-    ASSERT(ret->objective == ret->value * reduced_factor(p->n_rows) + ret->unchanged);
+    ASSERT(result->value == value);
+    ASSERT(result->used <= p->devices);
 }
 
-int alloc_solve(const struct alloc_problem *p, struct alloc_scratch *s,
+static int begin(struct solver *s, const struct alloc_problem *p)
+{
+    void *curves = s->curves;
+    int rc = mem_reserve(&curves, &s->cap_curves, (size_t)i32_max(1, p->n_rows),
+                         sizeof *s->curves);
+
+    s->curves = curves;
+    if (rc < 0)
+        return rc;
+    s->rows = p->rows;
+    s->n_rows = p->n_rows;
+    s->devices = p->devices;
+    for (int32_t j = 0; j < p->n_rows; j++)
+        curve_begin(&s->curves[j], &p->rows[j]);
+    return 0;
+}
+
+int alloc_solve(const struct alloc_problem *p, struct alloc_scratch *scratch,
                 int32_t *ret_sizes, struct alloc_result *ret)
 {
-    struct solver solver = {.problem = p};
-    struct alloc_result result = {0};
-    size_t n_steps = reduced_count(p);
+    struct alloc_result result;
+    struct solver *s;
     int rc;
 
+    ASSERT(p->n_rows >= 0 && p->n_rows <= JOBS_MAX);
+    ASSERT(p->devices >= 0 && p->devices <= DEVICES_MAX);
     if (!alloc_is_feasible(p))
         return E_INFEASIBLE;
-    rc = reserve(&solver, s, n_steps, NULL);
+    if (!scratch->solver)
+        scratch->solver = mem_new(1, sizeof *scratch->solver);
+    s = scratch->solver;
+    if (!s)
+        return E_NOMEM;
+    rc = begin(s, p);
+    if (rc == 0)
+        rc = solver_run(s, SOLVER_COLD, &result);
     if (rc < 0)
         return rc;
-    rc = reduced_build(&solver.reduced, p);
-    ASSERT(rc == 0);
-    rc = search(&solver, s, n_steps, &result);
-    if (rc < 0)
-        return rc;
-    add_up(&solver, &result);
+    audit(p, s->sizes, &result);
     for (int32_t j = 0; j < p->n_rows; j++)
-        ret_sizes[j] = solver.sizes[j];
+        ret_sizes[j] = s->sizes[j];
     *ret = result;
     return 0;
+}
+
+/* What alloc_check_lp() adds up: base + quotient + rest / price_devices. */
+struct proof_sum {
+    int64_t base;
+    int64_t quotient;
+    int64_t rest;
+    int32_t divisor; /* of all steps worth a look */
+};
+
+static void add_to(struct proof_sum *sum, int64_t amount, int32_t devices)
+{
+    int64_t rest = amount % devices;
+
+    rest += rest < 0 ? devices : 0;
+    sum->quotient += (amount - rest) / devices;
+    sum->rest += rest;
+}
+
+static int32_t common_divisor(int32_t a, int32_t b)
+{
+    while (b != 0) {
+        int32_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Adds the row's base and its best net gain. Steps that gain no more than a smaller one
+ * are passed over: nobody needs to take them. */
+static void add_row(struct proof_sum *sum, const struct alloc_row *row, int64_t factor,
+                    int64_t room, const struct alloc_result *price)
+{
+    int32_t least = row->may_wait ? 0 : row->options[0].size;
+    int64_t base = value_of(row, least) * factor + (least == row->held);
+    int64_t best_gain = 0, best_net = 0;
+
+    for (int32_t i = 0; i < row->n_options && row->options[i].size - least <= room; i++) {
+        const struct alloc_option *o = &row->options[i];
+        int64_t gain = o->value * factor + (o->size == row->held) - base;
+
+        if (gain <= best_gain)
+            continue;
+        best_gain = gain;
+        sum->divisor = common_divisor(o->size - least, sum->divisor);
+        best_net = i64_max(best_net, gain * price->price_devices -
+                                         price->price_gain * (o->size - least));
+    }
+    sum->base += base;
+    add_to(sum, best_net, price->price_devices);
+}
+
+bool alloc_check_lp(const struct alloc_problem *p, const struct alloc_result *result)
+{
+    struct proof_sum sum = {0};
+    const int64_t gain_max = ((int64_t)1 << 47) + 1; /* of one row: reduced.c */
+    int64_t room = -alloc_shortage(p);
+    int64_t factor = 1;
+
+    while (factor <= p->n_rows)
+        factor *= 2;
+    if (room < 0 || result->price_devices < 1 || result->price_gain < 0 ||
+        result->price_devices > SIZE_MAX_DEVICES || result->price_gain > gain_max)
+        return false;
+    for (int32_t j = 0; j < p->n_rows; j++)
+        add_row(&sum, &p->rows[j], factor, room, result);
+    room -= sum.divisor > 0 ? room % sum.divisor : room;
+    add_to(&sum, result->price_gain % result->price_devices * room,
+           result->price_devices);
+    sum.quotient += sum.rest / result->price_devices;
+    /* A price that is worth more than everything proves nothing, and would not fit. */
+    if (room > 0 &&
+        result->price_gain / result->price_devices > (INT64_MAX - sum.quotient) / room)
+        return false;
+    sum.quotient += result->price_gain / result->price_devices * room;
+    return result->bound == result->objective &&
+           (uint64_t)result->objective == (uint64_t)sum.base + (uint64_t)sum.quotient;
 }

@@ -43,12 +43,16 @@ struct alloc_result {
     int32_t used;      /* devices given out */
     bool is_certified; /* objective == bound */
     enum alloc_proof proof;
+
+    /* What a device is worth in the linear relaxation: price_gain / price_devices units
+     * of w; 0 / 1 where devices are not scarce. Proof LP rests on it. */
+    int64_t price_gain;
+    int32_t price_devices;
 };
 
 /* Memory that is kept between calls, so that the steady state allocates nothing. */
 struct alloc_scratch {
-    void *memory;
-    size_t cap;
+    struct solver *solver; /* private; NULL before the first solve */
 };
 
 void alloc_scratch_init(struct alloc_scratch *s);
@@ -63,5 +67,15 @@ int alloc_solve(const struct alloc_problem *p, struct alloc_scratch *s,
 /* The paper's admission question: do the smallest options of all rows that may not wait
  * fit together? Equivalent to alloc_solve not being infeasible; O(rows). */
 bool alloc_is_feasible(const struct alloc_problem *p);
+
+/* How many devices are missing for that; 0 or less: they fit. INT64_MAX when a row that
+ * may not wait has no option. */
+int64_t alloc_shortage(const struct alloc_problem *p);
+
+/* The proof of ALLOC_PROOF_LP, without the solver: does one pass over the rows with this
+ * result's price confirm that nothing is worth more than its objective? Each row takes
+ * its best option at that price; what those net, and the price of all devices, is a bound
+ * for whatever else is given out. */
+bool alloc_check_lp(const struct alloc_problem *p, const struct alloc_result *result);
 
 #endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* relax.c - the linear relaxation: what a device is worth.
+ *
+ * All edges of all curves stand in one total order: by slope, the steepest first; equal
+ * ones by row, and within a row from left to right. Handing out the room in that order
+ * solves the relaxation, in which an edge may be taken in part. The first edge that does
+ * not fit sets the price of a device (its slope), and what stands before it is taken.
+ * Since the order is total, this is one state, whatever way led there:
+ *
+ *     relax_select   from nothing: guess an edge, count what all edges before it need,
+ *                    keep the half in which the end of the room lies, and so on. Each row
+ *                    looks into its own part by bisection.
+ *     relax_adjust   from where the last solve ended: a few edges more or less.
+ *
+ * So a solve after one change gives what a cold one gives (memo.h).
+ *
+ * Source of the guessing: Dyer (1984) and Zemel (1984) do it with exact medians in linear
+ * time; the guesses here come from a fixed sequence, and do as well.
+ *
+ * Slopes are compared as fractions by cross products, never divided: gains <= 2^47 + 1
+ * and devices <= 2^13 keep products below 2^61. */
+#include "base/assert.h"
+#include "core/alloc/solver.h"
+
+/* A place in the order: before edge `index` of row `at.row`. */
+struct cut {
+    struct edge at;
+    int32_t index;
+};
+
+struct edge edge_of(const struct solver *s, int32_t j, int32_t i)
+{
+    const struct corner *c = &s->pool.corners[s->curves[j].at + (size_t)i];
+
+    if (i == 0)
+        return (struct edge){c->gain, c->devices, j};
+    return (struct edge){c->gain - c[-1].gain, c->devices - c[-1].devices, j};
+}
+
+struct edge edge_mirror(struct edge e)
+{
+    return (struct edge){-e.gain, e.devices, -e.row};
+}
+
+static bool comes_before(const struct edge *a, const struct edge *b)
+{
+    int64_t left = a->gain * b->devices;
+    int64_t right = b->gain * a->devices;
+
+    return left != right ? left > right : a->row < b->row;
+}
+
+void edge_heap_sink(struct edge_heap *heap, int32_t hole, struct edge e)
+{
+    struct edge *edges = heap->edges;
+
+    for (;;) {
+        int32_t child = 2 * hole + 1;
+
+        if (child >= heap->n)
+            break;
+        if (child + 1 < heap->n && comes_before(&edges[child + 1], &edges[child]))
+            child++;
+        if (!comes_before(&edges[child], &e))
+            break;
+        edges[hole] = edges[child];
+        hole = child;
+    }
+    edges[hole] = e;
+}
+
+void edge_heap_build(struct edge_heap *heap)
+{
+    for (int32_t i = heap->n / 2 - 1; i >= 0; i--)
+        edge_heap_sink(heap, i, heap->edges[i]);
+}
+
+void edge_heap_pop(struct edge_heap *heap)
+{
+    ASSERT(heap->n > 0);
+    heap->n--;
+    if (heap->n > 0)
+        edge_heap_sink(heap, 0, heap->edges[heap->n]);
+}
+
+static bool is_before_cut(const struct edge *e, int32_t index, const struct cut *cut)
+{
+    int64_t left = e->gain * cut->at.devices;
+    int64_t right = cut->at.gain * e->devices;
+
+    if (left != right)
+        return left > right;
+    return e->row != cut->at.row ? e->row < cut->at.row : index < cut->index;
+}
+
+/* The edges of row j before the cut, known to be between low and high. */
+static int32_t count_before(const struct solver *s, int32_t j, const struct cut *cut,
+                            int32_t low, int32_t high)
+{
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        struct edge e = edge_of(s, j, middle);
+
+        if (is_before_cut(&e, middle, cut))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const struct corner *corner_of(const struct solver *s, int32_t j, int32_t n)
+{
+    static const struct corner origin = {0, 0};
+
+    return n > 0 ? &s->pool.corners[s->curves[j].at + (size_t)n - 1] : &origin;
+}
+
+/* One guess: its edge, just inside the cut. */
+static struct cut guess(const struct solver *s, int32_t n_active, uint64_t *random)
+{
+    int32_t j, index;
+
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    j = s->active[(*random >> 33) % (uint64_t)n_active];
+    index = s->curves[j].taken + (s->curves[j].high - s->curves[j].taken) / 2;
+    return (struct cut){edge_of(s, j, index), index + 1};
+}
+
+/* Halves what is open by one guess; returns how many rows are still open. `need` is what
+ * the edges known to be taken need. */
+static int32_t narrow(struct solver *s, int32_t n_active, uint64_t *random, int64_t *need)
+{
+    struct cut cut = guess(s, n_active, random);
+    int64_t more = 0;
+    int32_t n = 0;
+    bool fits;
+
+    for (int32_t i = 0; i < n_active; i++) {
+        int32_t j = s->active[i];
+        const struct curve *c = &s->curves[j];
+
+        s->position[i] = count_before(s, j, &cut, c->taken, c->high);
+        more +=
+            corner_of(s, j, s->position[i])->devices - corner_of(s, j, c->taken)->devices;
+    }
+    fits = *need + more <= s->room;
+    *need += fits ? more : 0;
+    for (int32_t i = 0; i < n_active; i++) {
+        int32_t j = s->active[i];
+        struct curve *c = &s->curves[j];
+
+        if (fits)
+            c->taken = s->position[i];
+        else
+            c->high = s->position[i] - (j == cut.at.row); /* the edge itself is out */
+        if (c->taken < c->high)
+            s->active[n++] = j;
+    }
+    return n;
+}
+
+static void fill_up(struct solver *s)
+{
+    s->up.n = 0;
+    for (int32_t j = 0; j < s->n_rows; j++)
+        if (s->curves[j].taken < s->curves[j].n_corners)
+            s->up.edges[s->up.n++] = edge_of(s, j, s->curves[j].taken);
+    edge_heap_build(&s->up);
+}
+
+static void fill_down(struct solver *s)
+{
+    s->down.n = 0;
+    for (int32_t j = 0; j < s->n_rows; j++)
+        if (s->curves[j].taken > 0)
+            s->down.edges[s->down.n++] =
+                edge_mirror(edge_of(s, j, s->curves[j].taken - 1));
+    edge_heap_build(&s->down);
+}
+
+static void add_up(struct solver *s)
+{
+    int64_t used = 0;
+
+    s->gain = 0;
+    for (int32_t j = 0; j < s->n_rows; j++) {
+        const struct corner *c = corner_of(s, j, s->curves[j].taken);
+
+        s->gain += c->gain;
+        used += c->devices;
+    }
+    ASSERT(used <= INT32_MAX);
+    s->used = (int32_t)used;
+}
+
+static void set_price(struct solver *s)
+{
+    ASSERT(s->used <= s->room);
+    s->price = s->up.n > 0 ? s->up.edges[0] : (struct edge){0, 1, 0};
+    ASSERT(s->up.n == 0 || s->price.devices > s->room - s->used);
+}
+
+void relax_select(struct solver *s)
+{
+    uint64_t random = 1;
+    int64_t need = 0;
+    int32_t n_active = 0;
+
+    for (int32_t j = 0; j < s->n_rows; j++) {
+        s->curves[j].taken = 0;
+        s->curves[j].high = s->curves[j].n_corners;
+        if (s->curves[j].n_corners > 0)
+            s->active[n_active++] = j;
+    }
+    while (n_active > 0)
+        n_active = narrow(s, n_active, &random, &need);
+    add_up(s);
+    fill_up(s);
+    fill_down(s);
+    set_price(s);
+}
+
+void relax_place(struct solver *s, int32_t j)
+{
+    struct cut cut = {s->price, 0};
+
+    s->curves[j].taken = count_before(s, j, &cut, 0, s->curves[j].n_corners);
+}
+
+static void take_while_it_fits(struct solver *s)
+{
+    while (s->up.n > 0 && s->up.edges[0].devices <= s->room - s->used) {
+        struct edge e = s->up.edges[0];
+        struct curve *c = &s->curves[e.row];
+
+        s->used += e.devices;
+        s->gain += e.gain;
+        c->taken++;
+        if (c->taken < c->n_corners)
+            edge_heap_sink(&s->up, 0, edge_of(s, e.row, c->taken));
+        else
+            edge_heap_pop(&s->up);
+    }
+}
+
+static void give_back_until_it_fits(struct solver *s)
+{
+    while (s->used > s->room) {
+        struct edge e = edge_mirror(s->down.edges[0]);
+        struct curve *c = &s->curves[e.row];
+
+        ASSERT(s->down.n > 0);
+        s->used -= e.devices;
+        s->gain -= e.gain;
+        c->taken--;
+        if (c->taken > 0)
+            edge_heap_sink(&s->down, 0, edge_mirror(edge_of(s, e.row, c->taken - 1)));
+        else
+            edge_heap_pop(&s->down);
+    }
+}
+
+void relax_adjust(struct solver *s)
+{
+    add_up(s);
+    if (s->used <= s->room) {
+        fill_up(s);
+        take_while_it_fits(s);
+        fill_down(s);
+    } else {
+        fill_down(s);
+        give_back_until_it_fits(s);
+        fill_up(s);
+    }
+    set_price(s);
+}
