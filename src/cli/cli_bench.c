@@ -9,11 +9,13 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/rng.h"
 #include "cli/bench_rival.h"
-#include "cli/bench_rows.h"
 #include "cli/cli.h"
 #include "cli/say.h"
 #include "cli/table.h"
+#include "core/alloc/memo.h"
+#include "core/alloc/sample.h"
 #include "wire/allocfile.h"
 #include "wire/jsonout.h"
 
@@ -24,6 +26,9 @@
 #define OPT_SHAPE    (CLI_LONG + 4)
 #define OPT_LIMIT    (CLI_LONG + 5)
 
+#define ADVERSARIAL SAMPLE_GAPS /* of those kinds the one that takes longest */
+
+#define EVENTS     40 /* for the time of a re-plan */
 #define RUNS_MAX   25
 #define RUNS_US    (2 * USEC_PER_SEC) /* no more runs begin after this */
 #define ANSWER_MAX 4096
@@ -33,7 +38,9 @@ static const struct cli_option options[] = {
     {OPT_DEVICES, "devices", "K", "how many devices (4096)"},
     {OPT_MAX_SIZE, "max-size", "M", "the largest size of a job (64)"},
     {OPT_SEED, "seed", "S", "of the random rows (1)"},
-    {OPT_SHAPE, "shape", "WORD", "concave, steps, noisy or adversarial (concave)"},
+    {OPT_SHAPE, "shape", "WORD",
+     "concave, steps, noisy, gappy; adversarial, or one of its kinds: equal, correlated, "
+     "gap, gaps, one-size, huge (concave)"},
     {OPT_LIMIT, "limit", "SECONDS",
      "when the others are stopped; 0: leave them out (60)"},
 };
@@ -46,10 +53,16 @@ static const struct table_column columns[] = {
 
 struct bench {
     int64_t jobs, devices, max_size, seed, limit_s;
-    enum bench_shape shape;
+    enum sample_shape shape;
+    struct alloc_problem problem;
+    struct alloc_row *rows; /* of the problem */
+    struct alloc_option *options;
+    int64_t n_options;
+    int32_t *sizes; /* room for one row more */
     struct alloc_result result;
     int64_t times_us[RUNS_MAX]; /* ascending, once all are made */
     int n_runs;
+    int64_t replan_us; /* median */
     struct bench_rival recurrence, cbc;
 };
 
@@ -60,27 +73,95 @@ static int time_cmp(const void *pa, const void *pb)
     return (*a > *b) - (*a < *b);
 }
 
-/* From rows in memory; nothing but the scratch is kept from one run to the next. */
-static int time_solver(struct bench *b, const struct alloc_problem *p)
+/* Where the least sizes do not fit together, all jobs may wait. */
+static int make(struct bench *b)
 {
-    int32_t *sizes = mem_new((size_t)p->n_rows, sizeof *sizes);
+    struct rng rng = rng_stream((uint64_t)b->seed, sample_shape_name(b->shape));
+    size_t n = (size_t)b->jobs;
+
+    b->rows = mem_new(n, sizeof *b->rows);
+    b->options = mem_new(n * (size_t)b->max_size, sizeof *b->options);
+    b->sizes = mem_new(n + 1, sizeof *b->sizes);
+    if (!b->rows || !b->options || !b->sizes)
+        return E_NOMEM;
+    sample_fill(&rng, b->shape, (int32_t)b->jobs, (int32_t)b->max_size, b->rows,
+                b->options);
+    b->problem = (struct alloc_problem){b->rows, (int32_t)b->jobs, (int32_t)b->devices};
+    for (size_t j = 0; j < n; j++)
+        b->n_options += b->rows[j].n_options;
+    if (alloc_shortage(&b->problem) > 0)
+        for (size_t j = 0; j < n; j++)
+            b->rows[j].may_wait = true;
+    return 0;
+}
+
+static void release(struct bench *b)
+{
+    mem_free(b->rows);
+    mem_free(b->options);
+    mem_free(b->sizes);
+}
+
+/* From rows in memory; nothing but the scratch is kept from one run to the next. */
+static int time_solver(struct bench *b)
+{
     usec_t begin_us = bench_now_us();
     struct alloc_scratch scratch;
-    int rc = sizes ? 0 : E_NOMEM;
+    int rc;
 
     alloc_scratch_init(&scratch);
-    if (rc == 0)
-        rc = alloc_solve(p, &scratch, sizes, &b->result);
+    rc = alloc_solve(&b->problem, &scratch, b->sizes, &b->result);
     while (rc == 0 && b->n_runs < RUNS_MAX &&
            (b->n_runs == 0 || bench_now_us() - begin_us < RUNS_US)) {
         int64_t start_us = bench_now_us();
 
-        rc = alloc_solve(p, &scratch, sizes, &b->result);
+        rc = alloc_solve(&b->problem, &scratch, b->sizes, &b->result);
         b->times_us[b->n_runs++] = bench_now_us() - start_us;
     }
     alloc_scratch_release(&scratch);
-    mem_free(sizes);
     qsort(b->times_us, (size_t)b->n_runs, sizeof b->times_us[0], time_cmp);
+    return rc;
+}
+
+/* A job leaves and another one comes, by turns. */
+static int replan(struct bench *b, struct alloc_memo *memo)
+{
+    struct rng rng = rng_stream((uint64_t)b->seed, "events");
+    int64_t times_us[EVENTS];
+    struct alloc_result result;
+    int rc = 0;
+
+    for (int32_t j = 0; rc == 0 && j < b->problem.n_rows; j++)
+        rc = alloc_memo_insert(memo, j, &b->rows[j]);
+    alloc_memo_set_devices(memo, b->problem.devices);
+    if (rc == 0)
+        rc = alloc_memo_solve(memo, b->sizes, &result);
+    for (int i = 0; rc == 0 && i < EVENTS; i++) {
+        int32_t at = (int32_t)rng_below(&rng, (uint64_t)b->jobs);
+        int64_t start_us = bench_now_us();
+
+        if (i % 2 == 0)
+            alloc_memo_remove(memo, at);
+        else
+            rc =
+                alloc_memo_insert(memo, i32_min(at, b->problem.n_rows - 1), &b->rows[at]);
+        if (rc == 0)
+            rc = alloc_memo_solve(memo, b->sizes, &result);
+        times_us[i] = bench_now_us() - start_us;
+    }
+    if (rc == 0) {
+        qsort(times_us, EVENTS, sizeof times_us[0], time_cmp);
+        b->replan_us = times_us[EVENTS / 2];
+    }
+    return rc == E_INFEASIBLE ? 0 : rc; /* a large job came for a small one */
+}
+
+static int time_replan(struct bench *b)
+{
+    struct alloc_memo *memo = alloc_memo_new();
+    int rc = memo ? replan(b, memo) : E_NOMEM;
+
+    alloc_memo_free(memo);
     return rc;
 }
 
@@ -97,7 +178,7 @@ static void put_rival(struct jsonout *j, const char *name, const struct bench_ri
     jsonout_close(j, '}');
 }
 
-static void put_json(const struct bench *b, int64_t n_options, struct buf *out)
+static void put_json(const struct bench *b, struct buf *out)
 {
     struct jsonout j = {.out = out};
 
@@ -107,16 +188,17 @@ static void put_json(const struct bench *b, int64_t n_options, struct buf *out)
     jsonout_i64(&j, "devices", b->devices);
     jsonout_i64(&j, "jobs", b->jobs);
     jsonout_i64(&j, "max_size", b->max_size);
-    jsonout_i64(&j, "options", n_options);
+    jsonout_i64(&j, "options", b->n_options);
     put_rival(&j, "recurrence", &b->recurrence);
     jsonout_i64(&j, "seed", b->seed);
-    jsonout_text(&j, "shape", bench_shape_name(b->shape));
+    jsonout_text(&j, "shape", sample_shape_name(b->shape));
     jsonout_open(&j, "solver", '{');
     jsonout_i64(&j, "bound", b->result.bound);
     jsonout_bool(&j, "certified", b->result.is_certified);
     jsonout_i64(&j, "median_us", b->times_us[b->n_runs / 2]);
     jsonout_i64(&j, "objective", b->result.objective);
     jsonout_text(&j, "proof", alloc_proof_name(b->result.proof));
+    jsonout_i64(&j, "replan_us", b->replan_us);
     jsonout_i64(&j, "runs", b->n_runs);
     jsonout_i64(&j, "value", b->result.value);
     jsonout_i64(&j, "worst_us", b->times_us[b->n_runs - 1]);
@@ -154,18 +236,18 @@ static void put_rival_row(struct table *t, const char *name, const struct bench_
                r->took_us / i64_max(1, ours_us));
 }
 
-static int print_json(const struct bench *b, int64_t n_options)
+static int print_json(const struct bench *b)
 {
     struct buf out;
 
     buf_init(&out, ANSWER_MAX);
-    put_json(b, n_options, &out);
+    put_json(b, &out);
     (void)fwrite(out.text, 1, out.len, stdout);
     buf_release(&out);
     return CLI_OK;
 }
 
-static int print_table(const struct cli *cli, const struct bench *b, int64_t n_options)
+static int print_table(const struct cli *cli, const struct bench *b)
 {
     int64_t median_us = b->times_us[b->n_runs / 2];
     char text[ALLOCFILE_VALUE_BYTES];
@@ -174,8 +256,8 @@ static int print_table(const struct cli *cli, const struct bench *b, int64_t n_o
 
     say_line("%" PRId64 " jobs, %" PRId64 " devices, sizes up to %" PRId64
              ", %s, seed %" PRId64 ": %" PRId64 " options",
-             b->jobs, b->devices, b->max_size, bench_shape_name(b->shape), b->seed,
-             n_options);
+             b->jobs, b->devices, b->max_size, sample_shape_name(b->shape), b->seed,
+             b->n_options);
     table_init(&t, columns, ARRAY_SIZE(columns));
     table_cell(&t, "elastane");
     put_time(&t, median_us);
@@ -183,6 +265,11 @@ static int print_table(const struct cli *cli, const struct bench *b, int64_t n_o
     table_cell(&t, "%s", allocfile_value(text, b->result.value));
     table_cell(&t, "%s (%s), median of %d", b->result.is_certified ? "certified" : "open",
                alloc_proof_name(b->result.proof), b->n_runs);
+    table_cell(&t, "after one event");
+    put_time(&t, b->replan_us);
+    table_cell(&t, "-");
+    table_cell(&t, "-");
+    table_cell(&t, "a job leaves or comes, median of %d", EVENTS);
     if (b->limit_s > 0) {
         put_rival_row(&t, "recurrence", &b->recurrence, median_us);
         put_rival_row(&t, "cbc", &b->cbc, median_us);
@@ -213,47 +300,47 @@ static int compare(const struct bench *b, const struct alloc_problem *p, struct 
 }
 
 /* The rivals get the same rows. E_CORRUPT when they disagree with us. */
-static int time_all(struct bench *b, const struct alloc_problem *p, struct err *err)
+static int time_all(struct bench *b, struct err *err)
 {
-    int rc = time_solver(b, p);
+    int rc = make(b);
 
+    if (rc == 0)
+        rc = time_solver(b);
+    if (rc == 0)
+        rc = time_replan(b);
     if (rc < 0)
         return err_set(err, rc, "out of memory");
     if (b->limit_s > 0) {
-        bench_recurrence(p, b->limit_s * USEC_PER_SEC, &b->recurrence);
-        bench_cbc(p, b->limit_s * USEC_PER_SEC, &b->cbc);
+        bench_recurrence(&b->problem, b->limit_s * USEC_PER_SEC, &b->recurrence);
+        bench_cbc(&b->problem, b->limit_s * USEC_PER_SEC, &b->cbc);
     }
-    return compare(b, p, err);
+    return compare(b, &b->problem, err);
 }
 
 static int bench(const struct cli *cli, struct bench *b)
 {
-    struct bench_rows rows;
     struct err err = {0};
     int exit = CLI_OK;
-    int rc = bench_rows_make(&rows, b->shape, (int32_t)b->jobs, (int32_t)b->devices,
-                             (int32_t)b->max_size, (uint64_t)b->seed);
+    int rc = time_all(b, &err);
 
-    if (rc < 0)
-        (void)err_set(&err, rc, "out of memory");
-    else
-        rc = time_all(b, &rows.problem, &err);
     if (rc == 0)
-        exit = cli->is_json ? print_json(b, rows.n_options)
-                            : print_table(cli, b, rows.n_options);
-    bench_rows_release(&rows);
+        exit = cli->is_json ? print_json(b) : print_table(cli, b);
+    release(b);
     return rc < 0 ? cli_fail(cli, &err) : exit;
 }
 
-static int shape_of(const char *word, enum bench_shape *ret, struct err *err)
+static int shape_of(const char *word, enum sample_shape *ret, struct err *err)
 {
-    for (int i = 0; i < BENCH_SHAPE_MAX; i++)
-        if (strcmp(word, bench_shape_name((enum bench_shape)i)) == 0) {
-            *ret = (enum bench_shape)i;
+    if (strcmp(word, "adversarial") == 0)
+        word = sample_shape_name(ADVERSARIAL);
+    for (int i = 0; i < SAMPLE_SHAPE_MAX; i++)
+        if (strcmp(word, sample_shape_name((enum sample_shape)i)) == 0) {
+            *ret = (enum sample_shape)i;
             return 0;
         }
     return err_field(err, E_INVALID, "shape",
-                     "is '%.40s'; give concave, steps, noisy or adversarial", word);
+                     "is '%.40s'; give concave, steps, noisy, gappy or adversarial",
+                     word);
 }
 
 static int take(struct bench *b, int id, const char *value, struct err *err)

@@ -284,12 +284,25 @@ struct allocfile_worth allocfile_worth(const struct alloc_row *row, int32_t size
     return worth;
 }
 
-int64_t allocfile_bound(const struct allocfile *f, const struct alloc_result *result)
+/* T of DESIGN 4.4. */
+static int64_t factor_of(const struct allocfile *f)
 {
     int64_t t = 1;
 
     while (t <= f->problem.n_rows)
         t *= 2;
+    return t;
+}
+
+int64_t allocfile_price(const struct allocfile *f, const struct alloc_result *result)
+{
+    return result->price_gain / (result->price_devices * factor_of(f));
+}
+
+int64_t allocfile_bound(const struct allocfile *f, const struct alloc_result *result)
+{
+    int64_t t = factor_of(f);
+
     return result->bound >= 0 ? result->bound / t : -((t - 1 - result->bound) / t);
 }
 
@@ -340,6 +353,7 @@ void allocfile_write(const struct allocfile *f, const int32_t *sizes,
         put_job(&j, f, i, sizes[i]);
     jsonout_close(&j, ']');
     jsonout_i64(&j, "objective", result->objective);
+    jsonout_raw(&j, "price", allocfile_value(text, allocfile_price(f, result)));
     jsonout_text(&j, "proof", alloc_proof_name(result->proof));
     jsonout_i64(&j, "unchanged", result->unchanged);
     jsonout_i64(&j, "used", result->used);

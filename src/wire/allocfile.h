@@ -50,6 +50,9 @@ struct allocfile_worth {
 };
 struct allocfile_worth allocfile_worth(const struct alloc_row *row, int32_t size);
 
+/* The price of a device on which proof LP rests, in millionths, rounded down. */
+int64_t allocfile_price(const struct allocfile *file, const struct alloc_result *result);
+
 /* What no solution's value exceeds, in millionths. */
 int64_t allocfile_bound(const struct allocfile *file, const struct alloc_result *result);
 

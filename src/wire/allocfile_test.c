@@ -148,7 +148,9 @@ static void allocfile_writes_decimals_and_bounds(void **state)
                              .objective = 10768392,
                              .bound = 10768395,
                              .used = 4,
-                             .proof = ALLOC_PROOF_SEARCH};
+                             .proof = ALLOC_PROOF_SEARCH,
+                             .price_gain = 9,
+                             .price_devices = 2};
     char text[ALLOCFILE_VALUE_BYTES];
     struct allocfile f;
     struct buf out;
@@ -167,7 +169,8 @@ static void allocfile_writes_decimals_and_bounds(void **state)
         "{\"id\":\"b\",\"one_less\":null,\"one_more\":0.000000,\"size\":1,"
         "\"value\":1.000000},"
         "{\"id\":\"c\",\"one_less\":null,\"one_more\":0.000000,\"size\":0,"
-        "\"value\":0.000000}],\"objective\":10768392,\"proof\":\"search\","
+        "\"value\":0.000000}],\"objective\":10768392,\"price\":0.000001,\"proof\":"
+        "\"search\","
         "\"unchanged\":0,\"used\":4,\"value\":2.692098,\"value_bound\":2.692098}\n");
     r.bound = -1; /* T is 4: a value of 0 is above it */
     assert_int_equal(allocfile_bound(&f, &r), -1);

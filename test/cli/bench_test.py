@@ -11,7 +11,8 @@ import sys
 import tempfile
 
 ELASTANE = pathlib.Path(os.environ["ELASTANE_BUILD"], "src/prog/elastane")
-SHAPES = "concave", "steps", "noisy", "adversarial"
+SHAPES = ("concave", "steps", "noisy", "gappy", "equal", "correlated", "gap", "gaps", "one-size",
+          "huge")
 
 
 def bench(*options, path=None):
@@ -29,10 +30,15 @@ def agrees(shape):
     ours = seen["solver"]
     assert ours["certified"] and ours["bound"] == ours["objective"], seen
     assert ours["objective"] // 32 == ours["value"], seen  # T is 32 for 30 jobs
-    assert 0 < ours["median_us"] <= ours["worst_us"], seen
+    assert 0 <= ours["median_us"] <= ours["worst_us"] and ours["replan_us"] >= 0, seen
     assert seen["recurrence"]["exact"] and seen["recurrence"]["value"] == ours["value"], seen
     if shutil.which("cbc"):
         assert seen["cbc"]["exact"] and seen["cbc"]["value"] == ours["value"], seen
+
+
+def knows_what_is_adversarial():
+    done = bench("--jobs", 5, "--devices", 20, "--shape", "adversarial", "--limit", 0, "--json")
+    assert json.loads(done.stdout)["shape"] == "gaps", done
 
 
 def does_without_cbc():
@@ -50,7 +56,8 @@ def leaves_the_others_out():
 def main():
     tests = [(f"agrees with its rivals on {shape} rows", lambda s=shape: agrees(s))
              for shape in SHAPES]
-    tests += [("does without cbc", does_without_cbc),
+    tests += [("knows what is adversarial", knows_what_is_adversarial),
+              ("does without cbc", does_without_cbc),
               ("leaves the others out when asked to", leaves_the_others_out)]
     failed = 0
     print(f"1..{len(tests)}")
