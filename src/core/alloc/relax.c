@@ -295,12 +295,16 @@ void relax_place(struct solver *s, int32_t j)
     s->curves[j].taken = count_before(s, j, &cut, 0, s->curves[j].n_corners);
 }
 
-static void take_while_it_fits(struct solver *s)
+/* Both of these give up after as many edges as there are rows: then selecting is quicker.
+ */
+static bool take_while_it_fits(struct solver *s)
 {
-    while (s->up.n > 0 && s->up.edges[0].devices <= s->room - s->used) {
+    for (int32_t n = 0; s->up.n > 0 && s->up.edges[0].devices <= s->room - s->used; n++) {
         struct edge e = s->up.edges[0];
         struct curve *c = &s->curves[e.row];
 
+        if (n == s->n_rows)
+            return false;
         s->used += e.devices;
         s->gain += e.gain;
         c->taken++;
@@ -309,15 +313,18 @@ static void take_while_it_fits(struct solver *s)
         else
             edge_heap_pop(&s->up);
     }
+    return true;
 }
 
-static void give_back_until_it_fits(struct solver *s)
+static bool give_back_until_it_fits(struct solver *s)
 {
-    while (s->used > s->room) {
+    for (int32_t n = 0; s->used > s->room; n++) {
         struct edge e = edge_mirror(s->down.edges[0]);
         struct curve *c = &s->curves[e.row];
 
         ASSERT(s->down.n > 0);
+        if (n == s->n_rows)
+            return false;
         s->used -= e.devices;
         s->gain -= e.gain;
         c->taken--;
@@ -326,19 +333,25 @@ static void give_back_until_it_fits(struct solver *s)
         else
             edge_heap_pop(&s->down);
     }
+    return true;
 }
 
 void relax_adjust(struct solver *s)
 {
+    bool is_done;
+
     add_up(s);
     if (s->used <= s->room) {
         fill_up(s);
-        take_while_it_fits(s);
+        is_done = take_while_it_fits(s);
         fill_down(s);
     } else {
         fill_down(s);
-        give_back_until_it_fits(s);
+        is_done = give_back_until_it_fits(s);
         fill_up(s);
     }
-    set_price(s);
+    if (is_done)
+        set_price(s);
+    else
+        relax_select(s);
 }
