@@ -211,6 +211,13 @@ static int sift(struct search *f, const struct search_list *from, struct search_
     return 0;
 }
 
+static struct search_state after_move(const struct search_state *from,
+                                      const struct search_move *m)
+{
+    return (struct search_state){from->gain + m->gain, from->devices + m->devices,
+                                 from->node, m->size};
+}
+
 /* Both lists in one, the states of `moved` after the move. */
 static int merge(struct search *f, const struct search_list *kept,
                  const struct search_list *moved, const struct search_move *m,
@@ -229,20 +236,13 @@ static int merge(struct search *f, const struct search_list *kept,
         int64_t a_at = a < a_end ? a->devices : INT64_MAX;
         int64_t b_at = b < b_end ? (int64_t)b->devices + m->devices : INT64_MAX;
 
-        if (a_at < b_at || (a_at == b_at && a->gain >= b->gain + m->gain)) {
-            if (a->gain > last) {
-                last = a->gain;
-                *out++ = *a;
-            }
-            a++;
+        bool is_kept = a_at < b_at || (a_at == b_at && a->gain >= b->gain + m->gain);
+        struct search_state next = is_kept ? *a++ : after_move(b++, m);
+
+        if (next.gain <= last || (!is_kept && !may_lead_on(f, next.devices, next.gain)))
             continue;
-        }
-        if (b->gain + m->gain > last &&
-            may_lead_on(f, (int32_t)b_at, b->gain + m->gain)) {
-            last = b->gain + m->gain;
-            *out++ = (struct search_state){last, (int32_t)b_at, b->node, m->size};
-        }
-        b++;
+        last = next.gain;
+        *out++ = next;
     }
     to->n = (size_t)(out - to->states);
     f->work += (int64_t)(kept->n + moved->n);
