@@ -127,6 +127,28 @@ static void the_golden_example_with_fixed_batches_comes_out(void **state)
     }
 }
 
+/* The four jobs of README.md: the greedy answer is A and C, the bound 49. */
+static void the_example_of_the_search_comes_out(void **state)
+{
+    static const struct alloc_option options[] = {{3, 30}, {2, 18}, {1, 8}, {4, 38}};
+    struct alloc_row rows[4];
+    const struct alloc_problem p = {rows, 4, 5};
+    struct alloc_result result;
+
+    (void)state;
+    for (int j = 0; j < 4; j++)
+        rows[j] = (struct alloc_row){
+            .options = &options[j], .n_options = 1, .held = -1, .may_wait = true};
+    assert_int_equal(solve(&p, &result), 0);
+    assert_int_equal(result.value, 48);
+    assert_int_equal(result.proof, ALLOC_PROOF_SEARCH);
+    assert_int_equal(sizes[0] + sizes[1], 5);
+    assert_int_equal(result.price_gain, 38 * 8);
+    assert_int_equal(result.price_devices, 4);
+    result.objective = result.bound = 49 * 8;
+    assert_true(alloc_check_lp(&p, &result)); /* of the bound, not of a solution */
+}
+
 /* Value first, then the most jobs that keep what they hold: properties 1, 3, 4, 6. */
 static void solving_equals_brute_force(void **state)
 {
@@ -583,6 +605,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_golden_example_comes_out),
         cmocka_unit_test(the_golden_example_with_fixed_batches_comes_out),
+        cmocka_unit_test(the_example_of_the_search_comes_out),
         cmocka_unit_test(solving_equals_brute_force),
         cmocka_unit_test(solving_equals_the_recurrence_of_the_paper),
         cmocka_unit_test(the_order_of_rows_leaves_the_objective_unchanged),

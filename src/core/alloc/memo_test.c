@@ -163,6 +163,22 @@ static void ties_follow_rows_that_move(void **state)
     alloc_memo_free(memo);
 }
 
+static void check_what_if(struct alloc_memo *memo, int32_t n_rows)
+{
+    int32_t sizes[CASE_ROWS_MAX];
+    struct alloc_result result, other;
+
+    if (alloc_memo_solve(memo, sizes, &result) < 0)
+        return;
+    for (int32_t j = 0; j < n_rows; j++) {
+        assert_int_equal(alloc_memo_what_if(memo, j, sizes[j], &other), 0);
+        assert_true(other.objective == result.objective);
+        if (alloc_memo_what_if(memo, j, sizes[j] + 1, &other) == 0)
+            assert_true(other.objective <= result.objective);
+        assert_int_equal(alloc_memo_what_if(memo, j, 77, &other), E_NOTFOUND);
+    }
+}
+
 static void what_if_leaves_everything_as_it_was(void **state)
 {
     struct rng rng = rng_stream(SEED, "if");
@@ -170,8 +186,6 @@ static void what_if_leaves_everything_as_it_was(void **state)
     (void)state;
     for (int run = 0; run < 60; run++) {
         struct alloc_memo *memo = alloc_memo_new();
-        int32_t sizes[CASE_ROWS_MAX];
-        struct alloc_result result, other;
         static struct mirror m;
 
         m = (struct mirror){.devices = 90};
@@ -180,16 +194,8 @@ static void what_if_leaves_everything_as_it_was(void **state)
         for (int32_t j = 0; j < 20; j++)
             insert(memo, &m, j, &pool.rows[j]);
         check_memo(memo, &m);
-        if (alloc_memo_solve(memo, sizes, &result) == 0) {
-            for (int32_t j = 0; j < m.n_rows; j++) {
-                assert_int_equal(alloc_memo_what_if(memo, j, sizes[j], &other), 0);
-                assert_true(other.objective == result.objective);
-                if (alloc_memo_what_if(memo, j, sizes[j] + 1, &other) == 0)
-                    assert_true(other.objective <= result.objective);
-                assert_int_equal(alloc_memo_what_if(memo, j, 77, &other), E_NOTFOUND);
-            }
-            check_memo(memo, &m);
-        }
+        check_what_if(memo, m.n_rows);
+        check_memo(memo, &m);
         alloc_memo_free(memo);
     }
 }

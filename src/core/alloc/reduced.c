@@ -38,12 +38,6 @@ int32_t reduced_least(const struct alloc_row *row)
     return row->n_options > 0 ? row->options[0].size : -1;
 }
 
-int64_t reduced_weight(const struct alloc_row *row, int64_t factor, int32_t size,
-                       int64_t value)
-{
-    return value * factor + (size == row->held);
-}
-
 static void check_row(const struct alloc_row *row)
 {
     int32_t last = 0;

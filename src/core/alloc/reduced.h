@@ -47,7 +47,10 @@ size_t reduced_count(const struct alloc_problem *p);
 int reduced_build(struct reduced *r, const struct alloc_problem *p);
 
 /* The weight of giving row `size` devices: v*T + [size = held]. */
-int64_t reduced_weight(const struct alloc_row *row, int64_t factor, int32_t size,
-                       int64_t value);
+static inline int64_t reduced_weight(const struct alloc_row *row, int64_t factor,
+                                     int32_t size, int64_t value)
+{
+    return value * factor + (size == row->held);
+}
 
 #endif

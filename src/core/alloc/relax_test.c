@@ -86,6 +86,33 @@ static void the_relaxation_takes_what_stands_before_its_price(void **state)
     assert_true(n_feasible > N_CASES / 40);
 }
 
+/* Enough rows that the first guesses come from a sample. */
+static void many_rows_make_no_difference(void **state)
+{
+    enum { N = 2500, SIZES = 24 };
+    static struct alloc_option options[N * SIZES];
+    static struct alloc_row rows[N];
+    static int32_t sizes[N];
+    struct rng rng = rng_stream(SEED, "many");
+
+    (void)state;
+    for (int shape = 0; shape < SAMPLE_SHAPE_MAX; shape++)
+        for (int i = 0; i < 8; i++) {
+            const struct alloc_problem p = {rows, N,
+                                            (int32_t)rng_between(&rng, N, 60000)};
+            struct alloc_scratch scratch;
+            struct alloc_result result;
+
+            if (shape == SAMPLE_GAPS) /* the search takes a tenth of a second */
+                continue;
+            sample_fill(&rng, (enum sample_shape)shape, N, SIZES, rows, options);
+            alloc_scratch_init(&scratch);
+            if (alloc_solve(&p, &scratch, sizes, &result) == 0)
+                check_relaxation(scratch.solver);
+            alloc_scratch_release(&scratch);
+        }
+}
+
 static void its_bound_is_not_below_the_optimum(void **state)
 {
     const struct case_range range = {6, 8, 40};
@@ -210,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_relaxation_takes_what_stands_before_its_price),
+        cmocka_unit_test(many_rows_make_no_difference),
         cmocka_unit_test(its_bound_is_not_below_the_optimum),
         cmocka_unit_test(striking_out_loses_no_better_solution),
         cmocka_unit_test(it_is_exact_where_gains_fall),

@@ -47,7 +47,7 @@ static int32_t draw(const struct maker *m, int32_t low, int32_t high)
 /* Weighted speed-up of k devices with this serial part, both in millionths. */
 static int64_t speed_up(int64_t weight, int64_t serial, int32_t k)
 {
-    return weight * k * 1000 / ((1000000 + serial * (k - 1)) / 1000);
+    return weight * k * PPM / (PPM + serial * (k - 1));
 }
 
 static void make_measured(struct maker *m, enum sample_shape shape)

@@ -42,8 +42,6 @@
 #include "core/alloc/reduced.h"
 #include "core/alloc/solver.h"
 
-/* The budget: states looked at. About three nanoseconds apiece. */
-#define SEARCH_WORK_MAX  ((int64_t)1 << 26)
 #define SEARCH_NODES_MAX ((size_t)1 << 21)
 
 /* More rows than this that do not go with the grain, and there is none. */
@@ -71,7 +69,7 @@ struct search {
     int32_t grain;  /* the steps of all rows that are still fixed are multiples of this */
     int32_t common; /* what it is when the odd rows are free */
     int32_t n_odd;  /* these stand in s->active */
-    int64_t work;
+    int64_t work, work_max;
 };
 
 static int grow_list(struct search_list *list, size_t want)
@@ -211,6 +209,13 @@ static int sift(struct search *f, const struct search_list *from, struct search_
     return 0;
 }
 
+static struct search_state after_move(const struct search_state *from,
+                                      const struct search_move *m)
+{
+    return (struct search_state){from->gain + m->gain, from->devices + m->devices,
+                                 from->node, m->size};
+}
+
 /* Both lists in one, the states of `moved` after the move. */
 static int merge(struct search *f, const struct search_list *kept,
                  const struct search_list *moved, const struct search_move *m,
@@ -229,20 +234,13 @@ static int merge(struct search *f, const struct search_list *kept,
         int64_t a_at = a < a_end ? a->devices : INT64_MAX;
         int64_t b_at = b < b_end ? (int64_t)b->devices + m->devices : INT64_MAX;
 
-        if (a_at < b_at || (a_at == b_at && a->gain >= b->gain + m->gain)) {
-            if (a->gain > last) {
-                last = a->gain;
-                *out++ = *a;
-            }
-            a++;
+        bool is_kept = a_at < b_at || (a_at == b_at && a->gain >= b->gain + m->gain);
+        struct search_state next = is_kept ? *a++ : after_move(b++, m);
+
+        if (next.gain <= last || (!is_kept && !may_lead_on(f, next.devices, next.gain)))
             continue;
-        }
-        if (b->gain + m->gain > last &&
-            may_lead_on(f, (int32_t)b_at, b->gain + m->gain)) {
-            last = b->gain + m->gain;
-            *out++ = (struct search_state){last, (int32_t)b_at, b->node, m->size};
-        }
-        b++;
+        last = next.gain;
+        *out++ = next;
     }
     to->n = (size_t)(out - to->states);
     f->work += (int64_t)(kept->n + moved->n);
@@ -330,6 +328,7 @@ static int join(struct search *f, int32_t j)
 {
     struct search_work *w = f->w;
     const struct gate up = f->up, down = f->down;
+    const int32_t grain = f->grain;
     size_t n_moves;
     int rc;
 
@@ -342,15 +341,16 @@ static int join(struct search *f, int32_t j)
     set_gates(f);
     /* The list as it was stays in `now`, for all moves to start from. */
     rc = sift(f, &w->now, &w->next);
-    for (size_t i = 0; i < n_moves && rc == 0 && f->work < SEARCH_WORK_MAX; i++) {
+    for (size_t i = 0; i < n_moves && rc == 0 && f->work < f->work_max; i++) {
         rc = merge(f, &w->next, &w->now, &w->moves[i], &w->spare);
         swap_lists(&w->next, &w->spare);
     }
     if (rc < 0)
         return rc;
-    if (f->work >= SEARCH_WORK_MAX) {
+    if (f->work >= f->work_max) {
         f->up = up;
         f->down = down;
+        f->grain = grain;
         return E_LIMIT;
     }
     swap_lists(&w->now, &w->next);
@@ -435,11 +435,12 @@ static int expand(struct search *f)
     return 0;
 }
 
-int search_run(struct solver *s, struct search_result *ret)
+int search_run(struct solver *s, int64_t work_max, struct search_result *ret)
 {
     struct search f = {.s = s,
                        .w = &s->search,
                        .node = -1,
+                       .work_max = work_max,
                        .up = {0, REACH_MAX},
                        .down = {0, REACH_MAX}};
     int rc;

@@ -287,7 +287,7 @@ int solver_run(struct solver *s, enum solver_start start, struct alloc_result *r
     if (rc < 0)
         return rc;
     bound = s->gain + s->price.gain * (s->room - s->used) / s->price.devices;
-    rc = search_run(s, &found);
+    rc = search_run(s, SEARCH_WORK_MAX, &found);
     if (rc < 0)
         return rc;
     set_sizes(s, found.node);

@@ -149,8 +149,11 @@ void relax_place(struct solver *s, int32_t j);
 /* From a state in which exactly the edges before some edge are taken. */
 void relax_adjust(struct solver *s);
 
+/* The budget of the search in states looked at; about three nanoseconds apiece. */
+#define SEARCH_WORK_MAX ((int64_t)1 << 26)
+
 /* The search. The heaps are used up. Returns 0 or E_NOMEM. */
-int search_run(struct solver *s, struct search_result *ret);
+int search_run(struct solver *s, int64_t work_max, struct search_result *ret);
 
 /* The recurrence over all that a solution better than `gain` (above base) can hold.
  * Returns 0, and a better one in s->sizes with its gain in *gain if there is one; E_LIMIT
