@@ -125,7 +125,7 @@ static void check_rules(unsigned kinds)
     for (int i = 0; i < N_CASES; i++) {
         int32_t sizes[CASE_ROWS_MAX];
         struct alloc_result result;
-        int64_t expected;
+        int64_t expected = 0;
         bool is_feasible;
         int rc;
 
@@ -238,7 +238,7 @@ static void maxmin_raises_the_least_first_and_then_the_sum(void **state)
 
     (void)state;
     for (int i = 0; i < N_CASES; i++) {
-        int64_t expected_least, expected_objective, least;
+        int64_t expected_least = 0, expected_objective = 0, least;
         int32_t sizes[CASE_ROWS_MAX];
         struct alloc_result result;
         bool is_feasible;
