@@ -30,7 +30,8 @@
  *      devices, and so the answer depends on the rows in their order and on the room.
  *   3. Sums are sums of one gain per row; reduced.c shows that they fit 64 bits.
  *
- * Left out: problems beyond the budget of dp.h, for which alloc.c keeps hull.c's answer.
+ * Left out: problems beyond the budget of dp.h; the main solver (solver.h) knows no such
+ * end.
  */
 #include "core/alloc/dp.h"
 

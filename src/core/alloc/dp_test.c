@@ -16,7 +16,7 @@
 static struct alloc_case problem;
 static int32_t step[CASE_ROWS_MAX];
 
-/* The search alone, on problems that hull.c has not made smaller. */
+/* The recurrence alone, on problems that nothing has made smaller. */
 static void check_against_recurrence(enum case_shape shape,
                                      const struct case_range *range, int n_cases)
 {
