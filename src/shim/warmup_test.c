@@ -11,8 +11,9 @@
 #include "core/perf/learn.h"
 #include "shim/observe.h"
 
-#define STEP_NS(m) (20000000 + 400000 * (int64_t)(m)) /* what the trainer really takes   \
-                                                       */
+#define STEP_NS(m)                                                                       \
+    (20000000 + 400000 * (int64_t)(m)) /* what the trainer really takes                  \
+                                        */
 
 static void warm_up_is_what_went_into_no_step(void **state)
 {
