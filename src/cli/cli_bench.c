@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/units.h"
 #include "base/rng.h"
+#include "base/units.h"
 #include "cli/bench_rival.h"
 #include "cli/cli.h"
 #include "cli/say.h"
@@ -375,7 +375,14 @@ static int take(struct bench *b, int id, const char *value, struct err *err)
 static int run(struct cli *cli, int argc, char **argv)
 {
     struct bench b = {
-        .jobs = 1000, .devices = 4096, .max_size = 64, .seed = 1, .limit_s = 60};
+        .jobs = 1000,
+        .devices = 4096,
+        .max_size = 64,
+        .seed = 1,
+        .limit_s = 60,
+        .recurrence = {.why = "left out"},
+        .cbc = {.why = "left out"},
+    };
     struct err err = {0};
     struct cli_args args;
     int id;
