@@ -43,7 +43,7 @@ static void put_row(struct table *t, const struct allocfile *f, int32_t i, int32
     if (worth.can_be_less)
         table_cell(t, "%s", allocfile_value(text, worth.one_less));
     else
-        table_cell(t, "impossible");
+        table_cell(t, size > 0 ? "impossible" : "-");
 }
 
 static void say_result(const struct allocfile *f, const struct alloc_result *r)

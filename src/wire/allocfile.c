@@ -63,10 +63,13 @@ static void take_option(struct jsonin *in, double weight, int32_t last_size,
 {
     double most = (double)VALUE_MAX / VALUE_UNIT;
     double value = 0.0;
+    bool has_size = jsonin_i32(in, "size", 1, SIZE_MAX_DEVICES, &ret->size);
+    bool has_value = take_number(in, "value", most, &value);
 
-    if (!jsonin_i32(in, "size", 1, SIZE_MAX_DEVICES, &ret->size))
+    /* A word that nobody knows is perhaps the one that is missing. */
+    if (jsonin_end(in) == 0 && !has_size)
         (void)jsonin_fail(in, E_INVALID, "size", "is missing; give a number of devices");
-    if (!take_number(in, "value", most, &value))
+    if (in->rc == 0 && !has_value)
         (void)jsonin_fail(in, E_INVALID, "value", "is missing; give a number");
     if (in->rc == 0 && ret->size <= last_size)
         (void)jsonin_fail(in, E_INVALID, "size",
@@ -94,7 +97,7 @@ static int take_options(json_t *array, const char *path, double weight,
         jsonin_begin(&in, json_array_get(array, i), at, err);
         take_option(&in, weight, last, &options[i]);
         last = options[i].size;
-        rc = jsonin_end(&in);
+        rc = in.rc;
     }
     return rc;
 }
@@ -115,13 +118,11 @@ static int take_job(struct allocfile *f, json_t *value, size_t i, const char *pa
     struct alloc_row *row = (struct alloc_row *)&f->problem.rows[i];
     struct allocfile_job *job = &f->jobs[i];
     struct jsonin in;
+    bool has_id;
 
     job->weight = 1.0;
     jsonin_begin(&in, value, path, err);
-    if (!jsonin_copy(&in, "id", job->id, sizeof job->id))
-        (void)jsonin_fail(&in, E_INVALID, "id", "is missing; give each job a name");
-    if (in.rc == 0 && job->id[0] == '\0')
-        (void)jsonin_fail(&in, E_INVALID, "id", "is empty; give each job a name");
+    has_id = jsonin_copy(&in, "id", job->id, sizeof job->id);
     (void)take_number(&in, "weight", WEIGHT_MAX, &job->weight);
     if (in.rc == 0 && job->weight < 0.0)
         (void)jsonin_fail(&in, E_INVALID, "weight", "is below 0; give 0 to %g",
@@ -130,11 +131,14 @@ static int take_job(struct allocfile *f, json_t *value, size_t i, const char *pa
     row->may_wait = take_bool(&in, "may_wait");
     *array = jsonin_array(&in, "options", SIZE_MAX_DEVICES);
     row->n_options = (int32_t)json_array_size(*array);
+    if (jsonin_end(&in) == 0 && job->id[0] == '\0')
+        (void)jsonin_fail(&in, E_INVALID, "id", "is %s; give each job a name",
+                          has_id ? "empty" : "missing");
     if (in.rc == 0 && row->n_options == 0 && !row->may_wait)
         (void)jsonin_fail(&in, E_INVALID, "options",
                           "are none; give at least one, or let the job wait "
                           "(\"may_wait\": true)");
-    return jsonin_end(&in);
+    return in.rc;
 }
 
 static int id_cmp(const void *pa, const void *pb)
@@ -208,18 +212,20 @@ int allocfile_read(struct allocfile *f, const char *text, size_t len, struct err
 {
     struct jsonin in;
     json_t *root = NULL;
+    bool has_devices;
     json_t *jobs;
     int rc = jsonin_parse(text, len, ALLOCFILE_BYTES_MAX, &root, err);
 
     if (rc < 0)
         return rc;
     jsonin_begin(&in, root, "", err);
-    if (!jsonin_i32(&in, "devices", 0, DEVICES_MAX, &f->problem.devices))
-        (void)jsonin_fail(&in, E_INVALID, "devices", "is missing; give their number");
+    has_devices = jsonin_i32(&in, "devices", 0, DEVICES_MAX, &f->problem.devices);
     jobs = jsonin_array(&in, "jobs", JOBS_MAX);
-    if (!jobs)
+    if (jsonin_end(&in) == 0 && !has_devices)
+        (void)jsonin_fail(&in, E_INVALID, "devices", "is missing; give their number");
+    if (in.rc == 0 && !jobs)
         (void)jsonin_fail(&in, E_INVALID, "jobs", "is missing; give an array of jobs");
-    rc = jsonin_end(&in);
+    rc = in.rc;
     if (rc == 0)
         rc = take_jobs(f, jobs, err);
     json_decref(root);
