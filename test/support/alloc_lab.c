@@ -20,8 +20,7 @@ struct reduced *alloc_lab_reduce(const struct alloc_problem *p)
 
 static struct alloc_scratch scratch;
 
-struct solver *alloc_lab_solver(const struct alloc_problem *p,
-                                      struct alloc_result *ret)
+struct solver *alloc_lab_solver(const struct alloc_problem *p, struct alloc_result *ret)
 {
     static int32_t sizes[CASE_ROWS_MAX];
 

@@ -14,8 +14,7 @@
 /* NULL when p is infeasible; valid until the next call. */
 struct reduced *alloc_lab_reduce(const struct alloc_problem *p);
 /* A solver after a solve of p, for a look inside; NULL when p is infeasible. */
-struct solver *alloc_lab_solver(const struct alloc_problem *p,
-                                      struct alloc_result *ret);
+struct solver *alloc_lab_solver(const struct alloc_problem *p, struct alloc_result *ret);
 void alloc_lab_release(void);
 /* The gain of the best solution. */
 int64_t alloc_lab_dp(const struct reduced *r, int32_t *step);
