@@ -113,14 +113,14 @@ int alloc_solve(const struct alloc_problem *p, struct alloc_scratch *scratch,
 
     ASSERT(p->n_rows >= 0 && p->n_rows <= JOBS_MAX);
     ASSERT(p->devices >= 0 && p->devices <= DEVICES_MAX);
-    if (!alloc_is_feasible(p))
-        return E_INFEASIBLE;
     if (!scratch->solver)
         scratch->solver = mem_new(1, sizeof *scratch->solver);
     s = scratch->solver;
     if (!s)
         return E_NOMEM;
     rc = begin(s, p);
+    if (rc == 0 && !solver_is_feasible(s))
+        return E_INFEASIBLE;
     if (rc == 0)
         rc = solver_run(s, SOLVER_COLD, &result);
     if (rc < 0)

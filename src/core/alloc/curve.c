@@ -10,7 +10,7 @@
  * good without, because the devices that it saves may stay idle. So is what needs more
  * devices than `limit`.
  *
- * This pass reads every option of the input, and nothing after it does. Products: gains
+ * This pass reads every option that fits, and nothing after it does. Products: gains
  * <= 2^47 + 1 (reduced.c), steps <= 2^13, so below 2^61. */
 #include "core/alloc/curve.h"
 
@@ -34,6 +34,8 @@ void curve_begin(struct curve *c, const struct alloc_row *row)
     c->top = 0;
     if (c->least >= 0 && row->n_options > 0)
         c->top = row->options[row->n_options - 1].size - c->least;
+    ASSERT(c->top >= 0);
+    ASSERT(c->top <= SIZE_MAX_DEVICES);
     c->is_stale = true;
 }
 
@@ -70,16 +72,18 @@ int32_t curve_trace(struct curve *c, const struct alloc_row *row, int64_t factor
                               o->size - least};
 
         ASSERT(o->size > last);
-        ASSERT(o->value <= VALUE_MAX && o->value >= -VALUE_MAX);
+        ASSERT(o->value <= VALUE_MAX);
+        ASSERT(o->value >= -VALUE_MAX);
         last = o->size;
-        if (next.gain <= best || next.devices > limit)
+        if (next.devices > limit)
+            break;
+        if (next.gain <= best)
             continue;
         best = next.gain;
         if (c->divisor != 1)
             c->divisor = curve_divisor(next.devices, c->divisor);
         n = add_corner(corners, n, next);
     }
-    ASSERT(last <= SIZE_MAX_DEVICES);
     c->n_corners = n;
     c->is_stale = false;
     return n;
