@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "core/alloc/margin.h"
 #include "support/alloc_cases.h"
 #include "support/mem_fault.h"
 
@@ -200,45 +199,6 @@ static void what_if_leaves_everything_as_it_was(void **state)
     }
 }
 
-/* At concave rows the price parts what is worth it from what is not, and the exact loss
- * of a change is at least what the price says. */
-static void margins_agree_with_what_if(void **state)
-{
-    const struct case_range range = {CASE_ROWS_MAX, 16, 300};
-    struct rng rng = rng_stream(SEED, "margin");
-
-    (void)state;
-    for (int run = 0; run < 20; run++) {
-        struct alloc_memo *memo = alloc_memo_new();
-        struct alloc_margin margins[CASE_ROWS_MAX];
-        int32_t sizes[CASE_ROWS_MAX];
-        struct alloc_result result, other;
-        struct alloc_problem p;
-
-        alloc_case_sample(&pool, &rng, SAMPLE_CONCAVE, &range);
-        for (int32_t j = 0; j < pool.problem.n_rows; j++) {
-            pool.rows[j].held = -1;
-            assert_int_equal(alloc_memo_insert(memo, j, &pool.rows[j]), 0);
-        }
-        alloc_memo_set_devices(memo, pool.problem.n_rows + 60);
-        p = alloc_memo_problem(memo);
-        assert_int_equal(alloc_memo_solve(memo, sizes, &result), 0);
-        alloc_margins(&p, sizes, &result, margins);
-        for (int32_t j = 0; j < p.n_rows; j++) {
-            const struct alloc_margin *m = &margins[j];
-
-            assert_true(m->more_value <= m->more_price + 1);
-            if (m->less_devices > 0)
-                assert_true(m->less_value >= m->less_price);
-            if (m->more_devices == 0 ||
-                alloc_memo_what_if(memo, j, sizes[j] + m->more_devices, &other) < 0)
-                continue;
-            assert_true(result.value - other.value >= m->more_price - m->more_value);
-        }
-        alloc_memo_free(memo);
-    }
-}
-
 static void a_memo_that_has_grown_allocates_nothing(void **state)
 {
     struct rng rng = rng_stream(SEED, "steady");
@@ -315,7 +275,6 @@ int main(void)
         cmocka_unit_test(any_run_of_events_ends_like_a_cold_solve),
         cmocka_unit_test(ties_follow_rows_that_move),
         cmocka_unit_test(what_if_leaves_everything_as_it_was),
-        cmocka_unit_test(margins_agree_with_what_if),
         cmocka_unit_test(a_memo_that_has_grown_allocates_nothing),
         cmocka_unit_test(no_memory_costs_one_answer_and_no_more),
     };
